@@ -335,11 +335,6 @@ export function stopLoading(): void {
   loads.stop();
 }
 
-/** Deletes a stored conversion; the loaded model stays. */
-export async function removeStoredModel(id: string): Promise<void> {
-  useSession.setState({ storedModels: await lab().trainer.removeStored(id) });
-}
-
 /** What a plan reads of rows besides their captions. */
 function plannedSizes(rows: readonly RegionSummary[]): Omit<PlannedRows, "captions"> {
   const sizes = rows.map(({ height, width, frames = 1 }) => ({ height: height / frames, width }));
@@ -430,9 +425,17 @@ export function builtInRows(name: string): string | undefined {
   return DEMO_SETS.find(({ rows }) => builtInName(rows) === name)?.rows;
 }
 
-/** Opens rows that come with the page. @param path as `builtInRows` gives it */
-export function openBuiltInRows(path: string): Promise<void> {
-  return openData([{ kind: "built-in", baseUrl: builtIn(path) }]);
+/** Opens rows that come with the page (`builtInRows`); an unchanged preset of another set gives way to theirs. */
+export async function openBuiltInRows(path: string): Promise<void> {
+  await openData([{ kind: "built-in", baseUrl: builtIn(path) }]);
+  const { preset, modelFolder } = useSession.getState();
+  const own = DEMO_SETS.find((set) => set.preset === preset);
+  if (own === undefined || own.rows === path || !isUntouched(preset)) return;
+  // Two sets share their rows; a run that resumes has loaded its model.
+  const [first = own, ...others] = DEMO_SETS.filter(({ rows }) => rows === path);
+  const set = others.find((one) => isSame(modelFolder, pocketModel(one.preset))) ?? first;
+  choosePreset(set.preset);
+  await openPocketModel(set.preset);
 }
 
 /**
@@ -453,19 +456,24 @@ export async function openPocketModel(preset: PresetName): Promise<void> {
   const { modelFolder, gpuError } = useSession.getState();
   // Without a GPU the first load has said so.
   if (gpuError !== null) return;
-  const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === folder.baseUrl;
-  if (!hasOwnModel() && !known && (await isServed(folder.baseUrl))) await openModel(folder);
+  if (!hasOwnModel() && !isSame(modelFolder, folder) && (await isServed(folder.baseUrl))) await openModel(folder);
 }
 
 /** Whether exactly these rows of the page are open, without corrections: to read them again would only blank the screens. */
 function isOpen(baseUrl: string): boolean {
   const { folders, session } = whole;
-  const [only] = folders;
-  const same = folders.length === 1 && only?.kind === "built-in" && only.baseUrl === baseUrl;
-  return same && openFolders === folders && useSession.getState().dataInfo !== null && isEmpty(session.mapping);
+  const [only = null] = folders;
+  const same = folders.length === 1 && isSame(only, { kind: "built-in", baseUrl });
+  return (
+    same &&
+    openFolders === folders &&
+    useSession.getState().dataInfo !== null &&
+    Object.keys(session.mapping).length === 0
+  );
 }
 
-const isEmpty = (mapping: DataMapping): boolean => Object.keys(mapping).length === 0;
+const isSame = (folder: FolderRef | null, { baseUrl }: BuiltInFolder): boolean =>
+  folder?.kind === "built-in" && folder.baseUrl === baseUrl;
 
 /** Whether the loaded model is not one that comes with the page. */
 export function hasOwnModel(): boolean {

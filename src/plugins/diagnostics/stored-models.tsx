@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
-import { report } from "../../app/clients/lab.ts";
-import { openStoredModel, removeStoredModel } from "../../app/clients/loading.ts";
+import { lab, report } from "../../app/clients/lab.ts";
+import { openStoredModel } from "../../app/clients/loading.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { useSession } from "../../app/stores/session.ts";
 import { formatBytes } from "../../app/styles/format.ts";
@@ -33,7 +33,7 @@ export default function StoredModels(): ReactNode {
               disabled={busy}
               what={`the conversion of ${name}`}
               bytes={bytes}
-              onDelete={() => removeStoredModel(id)}
+              onDelete={() => remove(id)}
             />
           </li>
         ))}
@@ -62,4 +62,9 @@ function DeleteButton(props: {
       {sure ? `Delete ${formatBytes(props.bytes)}` : "Delete…"}
     </Button>
   );
+}
+
+/** Deletes a stored conversion; the loaded model stays. */
+async function remove(id: string): Promise<void> {
+  useSession.setState({ storedModels: await lab().trainer.removeStored(id) });
 }

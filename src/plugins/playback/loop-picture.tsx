@@ -1,14 +1,7 @@
 import { type CSSProperties, Fragment, type ReactNode, useMemo } from "react";
 import { NOISE_NOTE } from "../../app/components/rollout/group-title.tsx";
 import { RolloutFigure } from "../../app/components/rollout/rollout-card.tsx";
-import {
-  ANSWER,
-  GIVEN,
-  type LayerKey,
-  rewardName,
-  rewardSum,
-  sortRollouts,
-} from "../../app/components/rollout/rollout-view.ts";
+import { type LayerKey, rewardName, rewardSum, sortRollouts } from "../../app/components/rollout/rollout-view.ts";
 import { groupKey } from "../../app/components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../app/components/ui/panel/panel.tsx";
 import { navigate } from "../../app/stores/route.ts";
@@ -17,6 +10,10 @@ import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { generatedText, noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
 import styles from "./playback.module.css";
+
+const GIVEN: ReadonlySet<LayerKey> = new Set(["given"]);
+/** The answer, and the sampled mask where noise made it another one. */
+const ANSWER: ReadonlySet<LayerKey> = new Set(["answer", "sampled"]);
 
 /** One loop on a real row: the input, the policy's answer, the partner's answer to that, and the reward. */
 export function LoopPicture({

@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
 import { create } from "zustand";
 import { lab } from "../../app/clients/lab.ts";
-import { splitTerms, termContribution, termName } from "../../app/components/rollout/rollout-view.ts";
+import { splitTerms, termName } from "../../app/components/rollout/rollout-view.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { TextInput } from "../../app/components/ui/controls.tsx";
 import { IconBack, IconChevron } from "../../app/components/ui/icons.tsx";
@@ -19,6 +19,7 @@ import { LabError, thrownText } from "../../engine/errors.ts";
 import { rewardPlan, withoutJudge } from "../../engine/rewards/composer/plan.ts";
 import type { ScoredRollout } from "../../engine/rewards/types.ts";
 import { LOOP_IDS, type LoopId, perLoop } from "../../engine/rl/loops/abouts.ts";
+import { termContribution } from "../../engine/runs/rollouts/rollout-facts.ts";
 import { MeteorDetails } from "../rollout-tools/reward-details.tsx";
 import { MaskPainter } from "./mask-painter.tsx";
 import styles from "./trial.module.css";

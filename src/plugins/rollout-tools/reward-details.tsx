@@ -4,7 +4,6 @@ import {
   compareMasks,
   type MaskComparison,
   splitTerms,
-  termContribution,
   termName,
   weightText,
 } from "../../app/components/rollout/rollout-view.ts";
@@ -13,7 +12,7 @@ import { fixed, formatCount, NONE } from "../../app/styles/format.ts";
 import type { JudgeDetail, MeteorDetail, RewardTerm } from "../../engine/rewards/term.ts";
 import { findTerm } from "../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
-import { noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { noisyMask, termContribution } from "../../engine/runs/rollouts/rollout-facts.ts";
 import styles from "./reward.module.css";
 
 /** How the reward of a rollout came about: its terms, and how each was computed. */

@@ -1,15 +1,15 @@
 import type { ReactNode } from "react";
-import { report } from "../../app/clients/lab.ts";
+import { lab, report } from "../../app/clients/lab.ts";
 import { useRunBlocker } from "../../app/clients/run/blockers.ts";
 import { RUNS } from "../../app/clients/run/run-reads.ts";
-import { evaluateCheckpoint } from "../../app/clients/run/start-run.ts";
+import { agreeToRun, type StoredRun, selection } from "../../app/clients/run/start-run.ts";
 import { GainNumbers } from "../../app/components/before-after.tsx";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { evaluationText, knownGains } from "../../app/screens/runs/ongoing.tsx";
 import { type Change, runChanges } from "../../app/screens/runs/run-list.ts";
-import { EVALUATION, useRunning } from "../../app/stores/jobs.ts";
-import { useRead } from "../../app/stores/reads.ts";
+import { EVALUATION, startJob, useRunning } from "../../app/stores/jobs.ts";
+import { outdateRun, useRead } from "../../app/stores/reads.ts";
 import { linkTo } from "../../app/stores/route.ts";
 import { counted, fixed, formatBytes, formatSeconds, NONE } from "../../app/styles/format.ts";
 import { SETTINGS, type SettingKey } from "../../engine/config/table.ts";
@@ -179,4 +179,16 @@ function Checkpoints({ run }: { readonly run: RunDigest }): ReactNode {
 /** How the best checkpoint was chosen. */
 function bestText({ selection }: BestCheckpoint): string {
   return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${counted(selection.n, "selection row")}`;
+}
+
+/** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
+export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<void> {
+  const about = { runId: run.id, title: run.title, step };
+  // It begins before consent is requested, so that a second click cannot start another evaluation.
+  await startJob(EVALUATION, { ...about, done: 0, total: 0 }, async (signal, show) => {
+    await agreeToRun(run);
+    const onRows = (done: number, total: number): void => show({ ...about, done, total });
+    await lab().trainer.evaluate(run.id, selection(run.config), step, onRows, signal);
+    outdateRun(run.id);
+  });
 }

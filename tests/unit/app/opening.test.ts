@@ -1,8 +1,13 @@
 /** Opening rows while others are being read, and what is measured on rows that give way. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { cancelOpening, openData, refreshPlan } from "../../../src/app/clients/loading.ts";
+import {
+  cancelOpening,
+  openBuiltInRows,
+  openData,
+  refreshPlan,
+} from "../../../src/app/clients/loading.ts";
 import { DRY_RUN, EVALUATION, startJob, stopJob } from "../../../src/app/stores/jobs.ts";
-import { useSession } from "../../../src/app/stores/session.ts";
+import { changeConfig, choosePreset, useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
@@ -247,4 +252,36 @@ it("a plan reads the captions of the rows that the filter and the maximum leave"
   // A filter that is being typed may not be readable yet.
   expect(await asked("area:", 0)).toHaveLength(4);
   useSession.setState(before, true);
+});
+
+describe("the preset of a set that comes with the page", () => {
+  const rowsOf = async (path: string): Promise<void> => {
+    const opened = openBuiltInRows(path);
+    await begun(1);
+    openings[0]?.rows("r1");
+    openings[0]?.done(path.split("/").filter(Boolean).join(" "));
+    await opened;
+    openings.length = 0;
+  };
+  const preset = () => useSession.getState().preset;
+
+  beforeEach(() => choosePreset("demo"));
+
+  it("follows the set back, unless a setting was changed", async () => {
+    choosePreset("clips");
+    await rowsOf("pocket/shards/");
+    expect(preset()).toBe("demo");
+    choosePreset("clips");
+    changeConfig({ steps: 3 });
+    await rowsOf("pocket/shards/");
+    expect(preset()).toBe("clips");
+  });
+
+  it("stays where its rows are those of the set, and where it belongs to no set", async () => {
+    for (const own of ["repair", "sft"] as const) {
+      choosePreset(own);
+      await rowsOf("pocket/shards/");
+      expect(preset()).toBe(own);
+    }
+  });
 });

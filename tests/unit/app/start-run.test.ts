@@ -1,7 +1,7 @@
 /** Runs and evaluations that are asked for twice in a row; the trainer is a stand-in. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { act } from "../../../src/app/clients/run/run-actions.ts";
-import { evaluateCheckpoint, resumeRun } from "../../../src/app/clients/run/start-run.ts";
+import { resumeRun } from "../../../src/app/clients/run/start-run.ts";
 import { EVALUATION, runningOf, stopJob } from "../../../src/app/stores/jobs.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
@@ -10,6 +10,7 @@ import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import { evaluateCheckpoint } from "../../../src/plugins/run-details/run-details.tsx";
 import type { ModelInfo, Started } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";
 

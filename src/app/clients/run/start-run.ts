@@ -6,7 +6,7 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { rowList } from "../../../engine/runs/run-rows.ts";
 import { dryRunSettings } from "../../../engine/session/dry-run.ts";
 import type { Started } from "../../../protocol/trainer.ts";
-import { DRY_RUN, EVALUATION, startJob } from "../../stores/jobs.ts";
+import { DRY_RUN, startJob } from "../../stores/jobs.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
 import { outdateRun } from "../../stores/reads.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
@@ -75,18 +75,6 @@ export async function resumeRun(run: StoredRun, steps?: number, from?: number): 
     await agreeToRun(run);
     return lab().trainer.resumeRun(run.id, selection(run.config), steps, from);
   }, run.id);
-}
-
-/** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
-export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<void> {
-  const about = { runId: run.id, title: run.title, step };
-  // It begins before consent is requested, so that a second click cannot start another evaluation.
-  await startJob(EVALUATION, { ...about, done: 0, total: 0 }, async (signal, show) => {
-    await agreeToRun(run);
-    const onRows = (done: number, total: number): void => show({ ...about, done, total });
-    await lab().trainer.evaluate(run.id, selection(run.config), step, onRows, signal);
-    outdateRun(run.id);
-  });
 }
 
 /**

@@ -1,9 +1,8 @@
 /** What a chart draws: series of metrics over an axis, from one run or several; smoothed and thinned for drawing. */
 
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import { metricsCsv } from "../../../engine/runs/csv.ts";
 import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
-import type { LoopId, StepMetrics } from "../../../engine/runs/rollouts/records.ts";
+import type { LoopId } from "../../../engine/runs/rollouts/records.ts";
 import type { Axis } from "../../stores/route-text.ts";
 import { compact, fixed, formatBytes, formatSeconds } from "../../styles/format.ts";
 
@@ -293,15 +292,4 @@ export function metricChart(name: string): ChartSpec {
 /** Metrics logged so far, one per line: a string stays equal until a new metric appears. */
 export function loggedText({ names }: Pick<MetricSource, "names">): string {
   return names.join("\n");
-}
-
-/** All metrics of a source as CSV, one row per step; for joined runs every column name includes the run. */
-export function sourceCsv(source: MetricSource): string {
-  const columns = source.names.map((name) => ({ name, values: source.column(name) }));
-  return metricsCsv(
-    Array.from(source.steps, (step, at): StepMetrics => {
-      const logged = columns.filter(({ name }) => !source.isMissing(name, at));
-      return { step, ...Object.fromEntries(logged.map(({ name, values }) => [name, values[at] as number])) };
-    }),
-  );
 }

@@ -17,9 +17,7 @@ export const LAYER_KEYS = ["given", "answer", "difference", "sampled"] as const;
 export type LayerKey = (typeof LAYER_KEYS)[number];
 
 type Layers = ReadonlySet<LayerKey>;
-export const GIVEN: Layers = new Set(["given"]);
-/** The answer, and the sampled mask where noise made it another one. */
-export const ANSWER: Layers = new Set(["answer", "sampled"]);
+/** The given mask, the answer, and the sampled mask where noise made it another one. */
 export const GIVEN_AND_ANSWER: Layers = new Set(["given", "answer", "sampled"]);
 
 /** The visible layers, from names in the address; null stands for given mask and answer. */
@@ -175,10 +173,6 @@ export function rewardText(config: LabConfig, loop: LoopId): string {
 export function rewardSum(terms: readonly RewardTerm[]): string {
   const added = splitTerms(terms).rewarded.filter(({ value }) => value !== null && value !== 0);
   return weightedSum(added.map(({ name, value, weight }) => [weight, `${termName(name)} ${fixed(value, 2)}`]));
-}
-
-export function termContribution(term: RewardTerm): number | null {
-  return term.value === null ? null : term.value * term.weight;
 }
 
 export type SortBy = "reward" | "index";

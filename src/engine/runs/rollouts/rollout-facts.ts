@@ -1,6 +1,6 @@
 /** Facts about a sampled or stored rollout that rewards use. */
 import type { Rle } from "../../data/mask/rle.ts";
-import type { RolloutFacts } from "../../rewards/term.ts";
+import type { RewardTerm, RolloutFacts } from "../../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../../rl/loops/abouts.ts";
 import type { ActionRecord, Rollout, RolloutRecord } from "./records.ts";
 
@@ -53,4 +53,9 @@ export function factsOf(loop: LoopId, rollout: Rollout & Lacking): RolloutFacts 
     ...(likelihood === null ? {} : { likelihood: { likelihood, contrast: value("contrast") } }),
     truncated: rollout.truncated,
   };
+}
+
+/** What a term adds to the reward: value times weight; null for a missing value. */
+export function termContribution({ value, weight }: RewardTerm): number | null {
+  return value === null ? null : value * weight;
 }
