@@ -438,6 +438,13 @@ export async function openBuiltInRows(path: string): Promise<void> {
   await openPocketModel(set.preset);
 }
 
+/** Whether the evidence of the chosen preset is about what is open: its settings, all rows of its set and its model. */
+export function evidenceApplies({ preset, config, dataInfo, model, modelFolder }: SessionState): boolean {
+  if (model !== null && !isSame(modelFolder, pocketModel(preset))) return false;
+  if (dataInfo !== null && dataInfo.name !== builtInName(demoRows(preset))) return false;
+  return config.rowFilter === "" && isUntouched(preset);
+}
+
 /**
  * Opens a set's rows, and its model in place of another one that comes with the page. A user's model stays; so does the
  * open one if the page lacks the set's. A preset of another set is replaced by this set's, unless a setting was changed.

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   cancelOpening,
+  evidenceApplies,
   openBuiltInRows,
   openData,
   refreshPlan,
@@ -264,6 +265,7 @@ describe("the preset of a set that comes with the page", () => {
     openings.length = 0;
   };
   const preset = () => useSession.getState().preset;
+  const applies = () => evidenceApplies(useSession.getState());
 
   beforeEach(() => choosePreset("demo"));
 
@@ -283,5 +285,19 @@ describe("the preset of a set that comes with the page", () => {
       await rowsOf("pocket/shards/");
       expect(preset()).toBe(own);
     }
+  });
+
+  it("has evidence for its own settings, rows and model alone", async () => {
+    expect(applies()).toBe(false);
+    await rowsOf("pocket/shards/");
+    expect(applies()).toBe(true);
+    changeConfig({ rowFilter: "cup" });
+    expect(applies()).toBe(false);
+    changeConfig({ rowFilter: "", steps: 3 });
+    expect(applies()).toBe(false);
+    choosePreset("demo");
+    useSession.setState({ model: {} as ModelInfo, modelFolder: folder("pocket/model/") });
+    expect(applies()).toBe(false);
+    useSession.setState({ model: null, modelFolder: null });
   });
 });

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { configDifference } from "../../../engine/config/parse.ts";
 import { PRESETS, type Preset } from "../../../engine/config/presets.ts";
 import { report } from "../../clients/lab.ts";
-import { openPocketModel } from "../../clients/loading.ts";
+import { evidenceApplies, openPocketModel } from "../../clients/loading.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { Badge } from "../../components/ui/button.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
@@ -46,6 +46,7 @@ export function SetupScreen(): ReactNode {
 /** Presets; selecting one sets all its values. */
 export function Presets(): ReactNode {
   const chosen = useSession((session) => session.preset);
+  const applies = useSession(evidenceApplies);
   const preset: Preset | undefined = PRESETS.find(({ name }) => name === chosen);
   const cards = (more: boolean): ReactNode => (
     <div className={`grid tiles gap-2 ${styles.cards}`}>
@@ -57,7 +58,7 @@ export function Presets(): ReactNode {
   return (
     <section aria-label="Presets" className="grid gap-2">
       {cards(false)}
-      {preset?.evidence !== undefined && <p className="muted small">{preset.evidence}.</p>}
+      {preset?.evidence !== undefined && applies && <p className="muted small">{preset.evidence}.</p>}
       <details className="fold" open={preset?.more}>
         <summary>More presets</summary>
         {cards(true)}
