@@ -100,9 +100,8 @@ export function StepTitle(props: {
 /** Beside the recorded run: the way back to the newest stored run. */
 export function NewestRun({ run }: { readonly run: ViewedRun }): ReactNode {
   const newest = useSession((session) => session.newest);
-  const offered = useSession((session) => session.interrupted?.manifest.id);
   const recorded = useSession((session) => session.recordedRun === run.runId);
-  if (!recorded || newest == null || newest.id === offered) return null;
+  if (!recorded || newest == null) return null;
   return (
     <a className="screen-link anywhere" href={linkTo({ screen: "train", run: newest.id, step: null, rollout: null })}>
       Your newest run: {newest.title}

@@ -52,10 +52,7 @@ const NO_GROUPS: readonly GroupRecord[] = [];
 const NO_STEPS: readonly number[] = [];
 const NO_NOTES: readonly StepNote[] = [];
 
-/**
- * The run in the address, else that of this page, else that of another tab, else the one left unfinished, else the recorded
- * one; null if there is none. Home introduces the page with the recorded one.
- */
+/** The run in the address, else of this page, of another tab, left unfinished (not on Home), or recorded; null if there is none. */
 export function useViewedRun(): ViewedRun | null {
   const asked = useRoute((route) => route.run);
   const liveId = useRun((run) => run.runId);
@@ -64,12 +61,12 @@ export function useViewedRun(): ViewedRun | null {
   const groups = useRun((run) => run.groups);
   const recorded = useSession((session) => session.recordedRun);
   const home = useRoute((route) => route.screen === "home");
-  const left = useSession((session) => (home ? undefined : unfinishedRun(session)));
   const looked = useSession((session) => home || session.newest !== undefined);
+  const shown = useSession((session) => (home ? undefined : unfinishedRun(session)) ?? recorded);
   const held = useOtherTabs();
   // The recorded run makes room as soon as a run is asked for.
   const starting = useRun((run) => run.state === "starting" && run.runId === null);
-  const runId = asked ?? liveId ?? held[0] ?? (starting || !looked ? null : (left ?? recorded)) ?? null;
+  const runId = asked ?? liveId ?? held[0] ?? (starting || !looked ? null : shown) ?? null;
   const elsewhere = useSession(({ elsewhere }) => (runId === null ? undefined : elsewhere[runId]));
   const otherTab = held.some((id) => id === runId);
   const live = runId !== null && runId === liveId && !otherTab;
