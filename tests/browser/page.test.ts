@@ -144,19 +144,19 @@ describe("the page", () => {
       await page.keyboard.press("Enter");
       const detail = page.getByTestId("row-detail");
       await detail.waitFor();
-      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
-      // One number, not also the one that the file counts from 0.
+      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row #0");
+      // The number of its id, as the address and Train have it.
       expect(await detail.getByTestId("row-file").textContent()).not.toMatch(/row \d/);
       await page.keyboard.press("ArrowRight");
-      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 2");
+      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row #1");
       await page.keyboard.press("ArrowLeft");
-      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
+      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row #0");
       await detail.getByRole("button", { name: "Close the row" }).press("Enter");
       await detail.waitFor({ state: "detached" });
       const focused = () => page.evaluate(() => document.activeElement?.getAttribute("aria-pressed"));
       await expect.poll(focused).toBe("false");
       await page.keyboard.press("Enter");
-      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
+      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row #0");
       await page.keyboard.press("Escape");
       await detail.waitFor({ state: "detached" });
     });

@@ -17,6 +17,7 @@ import {
   rewardName,
   rewardSum,
   rewardText,
+  shortRow,
   sortRollouts,
   weightText,
 } from "../../../src/app/components/rollout/rollout-view.ts";
@@ -498,4 +499,11 @@ describe("the sentence on the reward of a loop", () => {
       /^The reward of loop 1 is IoU, shuffled .* nothing$/,
     );
   });
+});
+
+it("a row is named by its number, and by its shard where another one has that number", () => {
+  const [first, second] = ["data-0.arrow#14", "data-1.arrow#14"];
+  expect([shortRow(first), shortRow(first, [first, "data-1.arrow#4", "data-1.arrow#114"])]).toEqual(["#14", "#14"]);
+  expect(shortRow(first, [first, second])).toBe(first);
+  expect(shortRow("one", ["two"])).toBe("one");
 });

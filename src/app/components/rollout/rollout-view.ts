@@ -93,9 +93,10 @@ export function rolloutPlace(id: string | null): {
   return { step: Number(step), group: `${loop}-${group}`, text };
 }
 
-/** The end of a row's id that tells rows of a file apart: "#114"; the id itself where it has none. */
-export function shortRow(id: string): string {
-  return /#[^#]*$/.exec(id)?.[0] ?? id;
+/** The end of a row's id that tells rows of a file apart: "#114"; the id itself where it has none, or another of `among` ends likewise. */
+export function shortRow(id: string, among: readonly string[] = []): string {
+  const end = /#[^#]*$/.exec(id)?.[0] ?? id;
+  return among.some((other) => other !== id && other.endsWith(end)) ? id : end;
 }
 
 /** The rollout in the same place of another step. @param id null for none */

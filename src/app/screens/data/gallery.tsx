@@ -3,6 +3,7 @@ import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef,
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { shortRow } from "../../components/rollout/rollout-view.ts";
 import { observeSize } from "../../components/ui/table.tsx";
 import { useVisibleBox } from "../../components/use-async.ts";
 import { formatShare } from "../../styles/format.ts";
@@ -152,7 +153,7 @@ function Tile(props: {
         height={row.height}
         layers={layers}
         className={styles.picture ?? ""}
-        label={`Row ${row.index + 1}, mask covers ${share} of the ${frame === undefined ? "picture" : "clip"}`}
+        label={`Row ${shortRow(row.id)}, mask covers ${share} of the ${frame === undefined ? "picture" : "clip"}`}
       />
       {props.size !== "s" && (
         <span className={`column-flex gap-2px ${styles.words}`}>

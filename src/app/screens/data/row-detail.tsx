@@ -5,13 +5,14 @@ import { lab } from "../../clients/lab.ts";
 import { useAnswers } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { FramePanels, hasPanels, PluginPanels } from "../../components/place/place.tsx";
+import { shortRow } from "../../components/rollout/rollout-view.ts";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Badge, Button, Turns } from "../../components/ui/button.tsx";
 import { IconClose } from "../../components/ui/icons.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { type Async, useAsync } from "../../components/use-async.ts";
 import { navigate } from "../../stores/route.ts";
-import { formatCount, formatShare } from "../../styles/format.ts";
+import { formatShare } from "../../styles/format.ts";
 import styles from "./data.module.css";
 import { useLayers } from "./gallery.tsx";
 
@@ -22,6 +23,7 @@ export function RowDetail(props: {
   readonly rows: readonly RegionSummary[];
 }): ReactNode {
   const { row, rows } = props;
+  const number = shortRow(row.id);
   const tracks = useAnswers(row);
   const given = useLayers(row);
   const layers = useMemo(
@@ -54,11 +56,11 @@ export function RowDetail(props: {
   return (
     <aside
       className={`column-flex gap-3 min-0 scroll surface ${styles.detail}`}
-      aria-label={`Row ${row.index + 1}`}
+      aria-label={`Row ${number}`}
       data-testid="row-detail"
     >
       <header className={`row gap-2px ${styles.header}`}>
-        <h2>Row {formatCount(row.index + 1)}</h2>
+        <h2>Row {number}</h2>
         <span className="grow clip muted small ellipsis nowrap" title={row.id} data-testid="row-file">
           {row.file}
           {row.region > 0 && `, region ${row.region}`}
@@ -79,11 +81,11 @@ export function RowDetail(props: {
           layers={layers}
           sync={`row ${row.id}`}
           className={`round-m ${styles.detailPicture} ${tab === "follow" ? styles.smaller : ""}`}
-          label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
+          label={`Row ${number}, mask covers ${share} of the picture`}
         />
       )}
       {tab !== "try" && (
-        <FramePanels rowId={row.id} given={row.mask} tracks={tracks} fileName={`row-${row.index + 1}`} />
+        <FramePanels rowId={row.id} given={row.mask} tracks={tracks} fileName={`row${number.replace(/\W/g, "-")}`} />
       )}
       <p className="row wrap gap-1-3 muted">
         {row.category.map((name) => (

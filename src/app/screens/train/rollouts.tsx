@@ -274,7 +274,10 @@ function GroupTabs(props: {
           >
             Loop {group.loop}
             <small className="muted" title={`Row ${group.rowId}`}>
-              {shortRow(group.rowId)}
+              {shortRow(
+                group.rowId,
+                groups.map((one) => one.rowId),
+              )}
             </small>
             <b>{fixed(group.rewardMean, 2)}</b>
             {group.zeroSpread && (
