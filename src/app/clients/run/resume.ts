@@ -34,7 +34,7 @@ function modelOf(model: RunManifest["model"], storedModels: SessionState["stored
   return { text: `load the ${model.name}`, open: () => openModel(pocketModel(preset.name)) };
 }
 
-/** Why a run cannot go on from a checkpoint of its own, or null. @param saved steps of its complete ones */
+/** Why a run has nothing to resume from, or null. @param saved steps of its complete checkpoints */
 export const unsaved = (saved: readonly number[]) => (saved.length === 0 ? "The run has no checkpoint" : null);
 
 /** What a stored run needs, compared with what is open. @param lack what it lacks itself (`unsaved`) */
