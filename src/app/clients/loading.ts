@@ -471,13 +471,10 @@ function isOpen(baseUrl: string): boolean {
   const { folders, session } = whole;
   const [only = null] = folders;
   const same = folders.length === 1 && isSame(only, { kind: "built-in", baseUrl });
-  return (
-    same &&
-    openFolders === folders &&
-    useSession.getState().dataInfo !== null &&
-    Object.keys(session.mapping).length === 0
-  );
+  return same && openFolders === folders && useSession.getState().dataInfo !== null && isEmpty(session.mapping);
 }
+
+const isEmpty = (mapping: DataMapping): boolean => Object.keys(mapping).length === 0;
 
 const isSame = (folder: FolderRef | null, { baseUrl }: BuiltInFolder): boolean =>
   folder?.kind === "built-in" && folder.baseUrl === baseUrl;
