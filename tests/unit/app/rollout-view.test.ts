@@ -503,7 +503,9 @@ describe("the sentence on the reward of a loop", () => {
 
 it("a row is named by its number, and by its shard where another one has that number", () => {
   const [first, second] = ["data-0.arrow#14", "data-1.arrow#14"];
-  expect([shortRow(first), shortRow(first, [first, "data-1.arrow#4", "data-1.arrow#114"])]).toEqual(["#14", "#14"]);
-  expect(shortRow(first, [first, second])).toBe(first);
-  expect(shortRow("one", ["two"])).toBe("one");
+  const among = (...ids: readonly string[]) => ids.map((rowId) => ({ rowId }));
+  expect(shortRow(first)).toBe("#14");
+  expect(shortRow(first, among(first, "data-1.arrow#4", "data-1.arrow#114"))).toBe("#14");
+  expect(shortRow(first, among(first, second))).toBe(first);
+  expect(shortRow("one", among("two"))).toBe("one");
 });

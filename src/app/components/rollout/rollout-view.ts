@@ -94,9 +94,9 @@ export function rolloutPlace(id: string | null): {
 }
 
 /** The end of a row's id that tells rows of a file apart: "#114"; the id itself where it has none, or another of `among` ends likewise. */
-export function shortRow(id: string, among: readonly string[] = []): string {
+export function shortRow(id: string, among: readonly { readonly rowId: string }[] = []): string {
   const end = /#[^#]*$/.exec(id)?.[0] ?? id;
-  return among.some((other) => other !== id && other.endsWith(end)) ? id : end;
+  return among.some(({ rowId }) => rowId !== id && rowId.endsWith(end)) ? id : end;
 }
 
 /** The rollout in the same place of another step. @param id null for none */

@@ -274,10 +274,7 @@ function GroupTabs(props: {
           >
             Loop {group.loop}
             <small className="muted" title={`Row ${group.rowId}`}>
-              {shortRow(
-                group.rowId,
-                groups.map((one) => one.rowId),
-              )}
+              {shortRow(group.rowId, groups)}
             </small>
             <b>{fixed(group.rewardMean, 2)}</b>
             {group.zeroSpread && (
