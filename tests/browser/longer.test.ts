@@ -262,7 +262,7 @@ describe("a run that has done all its steps", () => {
     // After its last step a fork is longer.
     await expect.poll(() => dialog.getByLabel("Total steps").inputValue()).toBe("4");
     await dialog.getByLabel("Total steps").fill("2");
-    await dialog.getByText(/^No step is left after step 2 of 2/).waitFor();
+    await dialog.getByText(/^The checkpoint of step 2 leaves no step of a run of 2/).waitFor();
     await dialog.getByLabel("Checkpoint").selectOption("1");
     const beta = dialog.getByTestId("fork-changes").getByRole("checkbox", { name: /^KL weight β .+ → 0\.2$/ });
     await expect.poll(() => beta.isChecked()).toBe(true);

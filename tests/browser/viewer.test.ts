@@ -108,7 +108,7 @@ describe("the first screen", () => {
     await expect
       .poll(() => curve.textContent())
       .toMatch(
-        /^0\.\d\d0\.\d\dstep 1 25Reward over 25 steps; gain in loop 1 IoU on \d+ held-out rows, 16 more choose the best checkpoint/,
+        /^0\.\d\d0\.\d\dstep 1 25Reward over 25 steps; gain in loop 1 IoU on \d+ held-out rows, 16 more rows choose the best checkpoint/,
       );
     await curve.getByRole("link", { name: /held-out rows$/ }).click();
     await page.getByTestId("eval-where").waitFor();

@@ -162,8 +162,8 @@ function Overall({ pairs, names }: { readonly pairs: readonly RowPair[]; readonl
       {problem !== null && <span className="bad">{problem}</span>}
       {value !== undefined && (
         <>
-          <b data-verdict={found}>{differenceText(value)}</b>, {few === "" ? WORDS[found] : few}; {better} rows better,{" "}
-          {worse} worse
+          <b data-verdict={found}>{differenceText(value)}</b>, {few === "" ? WORDS[found] : few};{" "}
+          {counted(better, "row")} better, {worse} worse
         </>
       )}
     </p>

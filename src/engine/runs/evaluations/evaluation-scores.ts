@@ -69,9 +69,11 @@ export function selectionName({ selection, reward }: Pick<EvalReport, "selection
   return `${SELECTION_NAMES[selection.metric]}${own && reward.judge === "left-out" ? ", without judge" : ""}`;
 }
 
-/** What the held-out rows do that the numbers of an evaluation leave out: ", 8 more choose the best checkpoint"; "" without any. */
+/** What the held-out rows do that the numbers of an evaluation leave out: ", 8 more rows choose the best checkpoint"; "" without any. */
 export function chooseText({ selection }: Pick<EvalReport, "selection">): string {
-  return selection == null ? "" : `, ${selection.n} more choose${selection.n === 1 ? "s" : ""} the best checkpoint`;
+  return selection == null
+    ? ""
+    : `, ${selection.n} more ${selection.n === 1 ? "row chooses" : "rows choose"} the best checkpoint`;
 }
 
 /** One clause that says how an evaluation chooses the best checkpoint. */

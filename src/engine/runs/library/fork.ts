@@ -56,7 +56,7 @@ export function forkConfig(parent: LabConfig, changes: Partial<LabConfig>, step:
   if (config.steps > step) return config;
   throw new LabError(
     "bad-config",
-    `No step is left after step ${step} of ${config.steps}; choose an earlier checkpoint, or fork with more steps`,
+    `The checkpoint of step ${step} leaves no step of a run of ${config.steps}; choose an earlier checkpoint, or fork with more steps`,
     { subject: "steps" },
   );
 }
