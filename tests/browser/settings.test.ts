@@ -130,6 +130,11 @@ describe("the preflight", () => {
     await show(page, { screen: "setup" });
     await expect.poll(reason).toMatch(/^These rows do not fit/);
     await page.getByText(/^The model has no tokens for ".*it was made for other pictures/).waitFor();
+    // Home says it before a press starts such a run.
+    await show(page, { screen: "home" });
+    await expect.poll(() => page.getByTestId("home-warning").textContent()).toMatch(/made for other pictures/);
+    expect(await page.getByTestId("open-repair").getAttribute("title")).toMatch(/in place of /);
+    await show(page, { screen: "setup" });
     await expect.poll(() => remedy().allTextContents()).toEqual(["Load a checkpoint…"]);
     await show(page, { screen: "data" });
     await page.getByRole("button", { name: "Use demo shard" }).first().click();

@@ -7,7 +7,7 @@ import { chooseText, reportPictures, SCORES, scoreOf } from "../../../engine/run
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { report } from "../../clients/lab.ts";
-import { hasOwnModel, openDemoSet } from "../../clients/loading.ts";
+import { builtInRows, hasOwnModel, openDemoSet } from "../../clients/loading.ts";
 import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { BeforeAfter, GainNumbers } from "../../components/before-after.tsx";
 import { smooth } from "../../components/charts/series.ts";
@@ -78,6 +78,7 @@ function Learnt(props: {
 function Welcome(): ReactNode {
   const blocker = useStartBlocker();
   const changed = useSession(({ preset }) => !isUntouched(preset));
+  const unfit = useSession(({ plan }) => plan?.rows[0]?.sentence);
   return (
     <>
       <h1>A model learns to name regions and to find them again</h1>
@@ -98,6 +99,11 @@ function Welcome(): ReactNode {
         <PlaceLink to={{ screen: "data" }}>Use your own data</PlaceLink>
         <Repair />
       </div>
+      {unfit !== undefined && (
+        <p className="warn" data-testid="home-warning">
+          {unfit}. <PlaceLink to={{ screen: "setup" }}>Setup</PlaceLink> offers what helps
+        </p>
+      )}
     </>
   );
 }
@@ -155,6 +161,8 @@ function Repair(): ReactNode {
   const opening = useRunning(REPAIR) !== null;
   const noGpu = useSession(({ gpuError }) => gpuError?.message ?? null);
   const own = useSession(({ model }) => model !== null) && hasOwnModel();
+  const rows = useSession(({ dataInfo }) => dataInfo?.name);
+  const instead = rows === undefined || builtInRows(rows) !== undefined ? "" : ` in place of ${rows}`;
   const blocker = own ? "Your own model is open; this run needs the demo model whose masks are damaged" : noGpu;
   const begin = async (): Promise<void> => {
     await startJob(REPAIR, true, () => openDemoSet("repair"));
@@ -163,7 +171,7 @@ function Repair(): ReactNode {
   };
   return (
     <Button
-      title="Opens a model whose masks are damaged and starts a run in which loop 2 repairs them from captions"
+      title={`Opens the pocket shards${instead} and a model whose masks are damaged; loop 2 then repairs them from captions`}
       blocker={blocker ?? (opening ? "The damaged model is loading; its run starts by itself" : null)}
       aria-busy={opening}
       data-testid="open-repair"
