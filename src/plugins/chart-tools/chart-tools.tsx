@@ -7,9 +7,8 @@ import { Button } from "../../app/components/ui/button.tsx";
 import { Segmented, Slider, TextInput } from "../../app/components/ui/controls.tsx";
 import { PanelButton } from "../../app/components/ui/panel/panel-button.tsx";
 import { navigate } from "../../app/stores/route.ts";
-import { metricsCsv } from "../../engine/runs/csv.ts";
+import { sourceCsv } from "../../engine/runs/csv.ts";
 import { describeMetric } from "../../engine/runs/metrics/metric-table.ts";
-import type { StepMetrics } from "../../engine/runs/rollouts/records.ts";
 import styles from "./chart-tools.module.css";
 
 /** Axis, smoothing and further metrics of the curves of a screen, and all metrics as a file. */
@@ -141,16 +140,5 @@ function SaveCsv({ source, name }: { readonly source: MetricSource; readonly nam
     >
       CSV
     </Button>
-  );
-}
-
-/** All metrics of a source as CSV, one row per step; for joined runs every column name includes the run. */
-export function sourceCsv(source: MetricSource): string {
-  const columns = source.names.map((name) => ({ name, values: source.column(name) }));
-  return metricsCsv(
-    Array.from(source.steps, (step, at): StepMetrics => {
-      const logged = columns.filter(({ name }) => !source.isMissing(name, at));
-      return { step, ...Object.fromEntries(logged.map(({ name, values }) => [name, values[at] as number])) };
-    }),
   );
 }

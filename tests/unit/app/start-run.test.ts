@@ -1,8 +1,7 @@
-/** Runs and evaluations that are asked for twice in a row; the trainer is a stand-in. */
+/** Runs that are asked for twice in a row; the trainer is a stand-in. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { act } from "../../../src/app/clients/run/run-actions.ts";
 import { resumeRun } from "../../../src/app/clients/run/start-run.ts";
-import { EVALUATION, runningOf, stopJob } from "../../../src/app/stores/jobs.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
@@ -10,7 +9,6 @@ import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
-import { evaluateCheckpoint } from "../../../src/plugins/run-details/run-details.tsx";
 import type { ModelInfo, Started } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";
 
@@ -35,12 +33,6 @@ openFakeLab({
     async resumeRun(id) {
       asked.push(`resume ${id}`);
       return started(id);
-    },
-    async evaluate(_id, _rows, step, _onRows, signal) {
-      asked.push(`evaluate ${step}`);
-      await new Promise((_, reject) => {
-        signal.addEventListener("abort", () => reject(new LabError("cancelled", "stopped")));
-      });
     },
   },
 });
@@ -83,16 +75,5 @@ describe("a run", () => {
     await expect(resumeRun(RUN)).rejects.toThrow("A run is in progress");
     await resumed;
     expect(asked).toEqual(["resume run"]);
-  });
-});
-
-describe("the evaluation of a checkpoint", () => {
-  it("is shown, and can be stopped, from the press on", async () => {
-    const evaluated = evaluateCheckpoint(RUN, 4);
-    expect(runningOf(EVALUATION)).toMatchObject({ runId: "run", step: 4 });
-    await expect.poll(() => asked).toEqual(["evaluate 4"]);
-    stopJob(EVALUATION);
-    await expect(evaluated).rejects.toThrow("stopped");
-    expect(runningOf(EVALUATION)).toBeNull();
   });
 });
