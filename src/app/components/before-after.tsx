@@ -67,7 +67,7 @@ export function BeforeAfter(props: {
   const rowAt = (row: string): Partial<Route> => ({ screen: "train", tab: "held-out", run: place, step: to, row });
   const when = from === to ? `step ${to}, the only evaluation so far` : `step ${from} and step ${to}`;
   const all = last?.rows.filter(({ part }) => part !== "selection").length ?? 0;
-  const over = among < all ? `the first ${among} of ${all}, which your settings ask for` : "all";
+  const over = among < all ? `the first ${among} of ${all}, those that your settings evaluate` : "all";
   return (
     <section className="grid gap-2" aria-label="Before and after">
       {children}

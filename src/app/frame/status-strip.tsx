@@ -120,7 +120,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
  * A run that ended before its last step counts as stopped and can be resumed.
  * @param asking whether a consent dialog is open, for which a starting run waits
  */
-export function stateWord(run: Pick<RunStoreState, "state" | "step" | "manifest">, asking: boolean): string {
+function stateWord(run: Pick<RunStoreState, "state" | "step" | "manifest">, asking: boolean): string {
   const { state, step, manifest } = run;
   if (state === "idle") return "no run";
   if (state === "starting" && asking) return "waiting for your answer";
@@ -249,15 +249,15 @@ function Fact(props: {
 const PAUSE_MS = 5000;
 
 /** Mean reward over the groups of the newest step that has any. */
-export function newestReward(run: RunStoreState): number | null {
+function newestReward(run: RunStoreState): number | null {
   const step = run.groups.at(-1)?.step;
   const means = run.groups.filter((group) => group.step === step).map((group) => group.rewardMean);
   const known = means.filter((mean) => Number.isFinite(mean));
   return known.length === 0 ? null : known.reduce((sum, mean) => sum + mean, 0) / known.length;
 }
 
-/** @param saved step of a requested checkpoint that has not been announced yet */
-function sentence(run: RunStoreState, saved: number | null): string {
+/** How far a run is, with its reward. @param saved step of a requested checkpoint that has not been announced yet */
+export function runSentence(run: RunStoreState, saved: number | null = null): string {
   if (run.manifest === null) return "";
   const reward = newestReward(run);
   const written = saved === null ? "" : `Checkpoint of step ${saved} written. `;
@@ -280,7 +280,7 @@ export function Announcer(): ReactNode {
       const run = useRun.getState();
       const fresh = run.lastCheckpoint !== saved && run.lastCheckpoint?.asked === true;
       saved = run.lastCheckpoint;
-      setMessage(sentence(run, fresh ? (saved?.step ?? null) : null));
+      setMessage(runSentence(run, fresh ? (saved?.step ?? null) : null));
     };
     const stop = useRun.subscribe((run) => {
       const steps = run.manifest?.config.steps ?? 1;

@@ -36,9 +36,10 @@ const NEXT_TO_NOTHING = 1e-4;
 const HANDFUL = { pixels: 16, share: 0.02 };
 
 /**
- * The checks of a data set, in order: number of rows; shards that were not read to their end, if there are any; columns against the data set's name; first, middle and last picture
- * decoded; every mask decoded and measured; share of rows with a caption; captions without spaces
- * between words, and captions about another mask, if there are any; one batch built and timed; the summary.
+ * The checks of a data set, in order: number of rows; shards that were not read to their end, if there are any; columns
+ * against the data set's name; first, middle and last picture decoded; every mask decoded and measured; share of rows with
+ * a caption; captions without spaces between words, and captions about another mask, if there are any; one batch built and
+ * timed; the summary.
  * @param now milliseconds of any clock
  * @param names names of the opened folders
  */

@@ -4,10 +4,9 @@ import { create } from "zustand";
 import { report } from "../../app/clients/lab.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Switch } from "../../app/components/ui/controls.tsx";
-import { newestReward, stateWord } from "../../app/frame/status-strip.tsx";
+import { runSentence } from "../../app/frame/status-strip.tsx";
 import { isActive, useRun } from "../../app/stores/run/run.ts";
 import { remember, rememberedFlag } from "../../app/stores/saved.ts";
-import { fixed } from "../../app/styles/format.ts";
 
 interface NotifyState {
   readonly on: boolean;
@@ -39,13 +38,10 @@ export function Notifier(): ReactNode {
   useEffect(
     () =>
       useRun.subscribe((run, before) => {
-        const { runId, manifest, state, step } = run;
+        const { runId, manifest, state } = run;
         if (manifest === null || !isActive(before.state) || isActive(state) || runId !== before.runId) return;
         if (!useNotify.getState().on || (document.visibilityState === "visible" && document.hasFocus())) return;
-        const reward = newestReward(run);
-        const rewarded = reward === null ? "" : `, reward ${fixed(reward)}`;
-        const body = `${manifest.title}: ${stateWord(run, false)}, step ${step} of ${manifest.config.steps}${rewarded}`;
-        new Notification(manifest.title, { body, tag: "sa2va-lab-run" });
+        new Notification(manifest.title, { body: runSentence(run), tag: "sa2va-lab-run" });
       }),
     [],
   );

@@ -3,8 +3,9 @@ import { shownLoops } from "../../../engine/config/derived.ts";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/presets.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
+import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/terms/registry.ts";
-import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
+import { aboutLoop, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { rewardFormula, rewardText, termName } from "../../components/rollout/rollout-view.ts";
 import { Fields, NumberField } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -101,7 +102,8 @@ function isChosen(preset: RewardPreset, config: LabConfig): boolean {
 
 /** The reward formula, one line per loop. */
 function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
-  const unasked = (term: TermName): boolean => config.judge === "off" && (term === "judge" || term === "utility");
+  const { weights } = rewardPlan(config);
+  const moved = (loop: LoopId): boolean => actingWeights(weights[loop], config.judge !== "off") !== weights[loop];
   return (
     <dl className={`grid gap-1 mt-3 p-3 surface-2 round-m ${styles.formulas}`} data-testid="reward-formulas">
       {shownLoops(config).map((loop) => (
@@ -109,9 +111,7 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
           <dt>Loop {loop}</dt>
           <dd>
             r = {rewardFormula(config, loop) || "none: rollouts get no reward"}
-            {TERMS.some((term) => unasked(term) && config[weightKey(loop, term)] !== 0) && (
-              <span className="block muted small">no judge is set, so METEOR takes its weight</span>
-            )}
+            {moved(loop) && <span className="block muted small">no judge is set, so METEOR takes its weight</span>}
           </dd>
         </div>
       ))}

@@ -106,7 +106,7 @@ async function decode(image: EncodedImage): Promise<ImageBitmap> {
   }
 }
 
-/** Longest side of the pictures that share one canvas, of 4 MB: a new one waits for the page's main thread, up to 40 ms at its start. */
+/** Longest side of pictures that share one canvas, of 4 MB. A new canvas waits for the page's main thread, up to 40 ms while the page opens. */
 const KEPT_SIDE = 1024;
 let kept: OffscreenCanvasRenderingContext2D | undefined;
 
