@@ -239,6 +239,22 @@ it("rows of the user that rows of the page replace are offered again", async () 
   await expect.poll(() => offer.count()).toBe(0);
 });
 
+/** What the page has kept for a later visit. It keeps a folder shortly after the rows are shown. */
+const keptNames = (): Promise<unknown[]> =>
+  lab.page.evaluate(
+    () =>
+      new Promise((resolve, reject) => {
+        const opening = indexedDB.open("sa2va-lab", 1);
+        opening.onerror = () => reject(opening.error);
+        opening.onsuccess = () => {
+          const keys = opening.result.transaction("folders").objectStore("folders").getAllKeys();
+          opening.result.close();
+          keys.onsuccess = () => resolve(keys.result);
+          keys.onerror = () => reject(keys.error);
+        };
+      }),
+  );
+
 it("a folder that was opened by hand is offered at the next visit, and one click opens it", async () => {
   const { page } = lab;
   const bytes = [...readFileSync(join(place, "one/train/b.arrow"))];
@@ -256,6 +272,7 @@ it("a folder that was opened by hand is offered at the next visit, and one click
   await show(page, { screen: "data" });
   await page.getByRole("button", { name: "Open folder…" }).click();
   await rowsAre(3);
+  await expect.poll(keptNames).toContain("data mine");
   await page.reload();
   const offer = page.getByTestId("last-time");
   await expect.poll(() => offer.textContent()).toMatch(/^Last time: mine/);

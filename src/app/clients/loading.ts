@@ -98,7 +98,7 @@ let whole: {
 } = { folders: [], session: { rows: [], dataInfo: null, mapping: {} } };
 
 /** Opens the same files with corrections. @throws LabError as `openData` */
-export function reopenData(mapping: DataMapping): Promise<void> {
+export function reopenData(mapping: DataMapping): Promise<string> {
   return openData(openFolders, mapping);
 }
 
@@ -106,18 +106,23 @@ export function reopenData(mapping: DataMapping): Promise<void> {
  * Opens shards in place of the open ones; rows appear while it runs.
  * @param mapping null uses the folder's own mapping
  * @param onRows called with the first row
+ * @returns the name of these rows
  * @throws LabError when the files hold no table; the open rows stay
  */
 export async function openData(
   folders: readonly FolderRef[],
   mapping: DataMapping | null = null,
   onRows: () => void = () => undefined,
-): Promise<void> {
+): Promise<string> {
   await requireIdle("the rows that are open");
   return about("data", () => readData(folders, mapping, onRows));
 }
 
-async function readData(folders: readonly FolderRef[], mapping: DataMapping | null, onRows: () => void): Promise<void> {
+async function readData(
+  folders: readonly FolderRef[],
+  mapping: DataMapping | null,
+  onRows: () => void,
+): Promise<string> {
   openFolders = folders;
   opening.abort();
   const mine = new AbortController();
@@ -160,9 +165,11 @@ async function readData(folders: readonly FolderRef[], mapping: DataMapping | nu
     }
     // Set even if another data set is opening: if that fails, these rows stay open.
     whole = { folders, session: { rows: read, dataInfo, mapping: corrections } };
-    if (!isNewest()) return;
-    if (!begun) begin();
-    useSession.setState({ rows: read, dataInfo, opening: null });
+    if (isNewest()) {
+      if (!begun) begin();
+      useSession.setState({ rows: read, dataInfo, opening: null });
+    }
+    return dataInfo.name;
   } catch (thrown) {
     // A partly read data set cannot be trained on, so it is dropped as a whole.
     if (isNewest()) {
@@ -384,9 +391,9 @@ async function isServed(baseUrl: string): Promise<boolean> {
 export async function openDemo(): Promise<void> {
   const demo = async (
     folder: BuiltInFolder,
-    open: (folder: FolderRef) => Promise<void>,
+    open: (folder: FolderRef) => Promise<unknown>,
     what: string,
-  ): Promise<void> => {
+  ): Promise<unknown> => {
     if (await isServed(folder.baseUrl)) return open(folder);
     addProblem({
       code: "bad-input",

@@ -51,7 +51,7 @@ const START = {
   /** Corrections with which the user opened the data. */
   mapping: {} as DataMapping,
   /** The rows of the user that other rows replaced in this visit, and how they open again. */
-  replaced: null as { readonly name: string; readonly open: () => Promise<void> } | null,
+  replaced: null as { readonly name: string; readonly open: () => Promise<unknown> } | null,
   /** Rows of the open data set, in file order; grows while it is being indexed. */
   rows: [] as readonly RegionSummary[],
   /** Null if nothing is being opened. */

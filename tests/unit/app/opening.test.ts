@@ -110,7 +110,7 @@ beforeEach(async () => {
 });
 
 describe("an opening in place of one that is not done", () => {
-  const half = async (): Promise<{ readonly first: Promise<unknown>; readonly second: Promise<void> }> => {
+  const half = async (): Promise<{ readonly first: Promise<unknown>; readonly second: Promise<unknown> }> => {
     const first = openData([folder("first")]).catch((thrown: unknown) => thrown);
     await begun(1);
     openings[0]?.rows("f1");

@@ -60,20 +60,14 @@ export async function takeFiles(
   // Refused files change neither the rows nor the screen.
   const leads = !isActive(useRun.getState().state);
   const data = openData(shards, null, () => leads && navigate({ screen: "data", row: null }));
-  report(data.then(() => keep("data", useSession.getState().dataInfo?.name, handles)));
+  report(data.then((name) => keepFolder({ kind: "data", name, handles, at: Date.now() })));
   return { rows: data.then(() => true).catch(() => false) };
 }
 
-const keepModel = (handles: readonly FileSystemHandle[]): Promise<void> =>
-  keep("model", useSession.getState().model?.name, handles);
-
-/** Keeps what was opened under its name, unless other files have replaced it. */
-async function keep(
-  kind: KeptFolder["kind"],
-  name: string | undefined,
-  handles: readonly FileSystemHandle[],
-): Promise<void> {
-  if (name !== undefined) await keepFolder({ kind, name, handles, at: Date.now() });
+/** Keeps the folder of the open model under its name, unless the model was closed meanwhile. */
+async function keepModel(handles: readonly FileSystemHandle[]): Promise<void> {
+  const name = useSession.getState().model?.name;
+  if (name !== undefined) await keepFolder({ kind: "model", name, handles, at: Date.now() });
 }
 
 /** Opens the runs among the files, and returns the other files. */
