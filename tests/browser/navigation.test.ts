@@ -377,12 +377,15 @@ describe("the list of runs", () => {
   it("leads nowhere by a run that JavaScript's objects have a name for", async () => {
     await show(lab.page, { screen: "train", run: "constructor" });
     await lab.page.getByText(/Cannot read this run/).waitFor();
+    // No empty charts stand for it, and the list of runs is one press away.
+    expect(await lab.page.getByRole("img", { name: /no values/ }).count()).toBe(0);
+    expect(await lab.page.getByRole("link", { name: "Open a stored run" }).count()).toBe(1);
     await expect.poll(() => lab.page.getByText("This screen failed").count()).toBe(0);
   });
 
-  it("says on Eval only that the run cannot be read, not that it has no evaluations", async () => {
+  it("says on Held-out only that the run cannot be read, not that it has no evaluations", async () => {
     await show(lab.page, { screen: "train", tab: "held-out", run: "not-stored" });
-    await lab.page.getByText(/^Cannot read the evaluations: Run "not-stored" is not stored here/).waitFor();
+    await lab.page.getByText(/^Cannot read this run: Run "not-stored" is not stored here/).waitFor();
     expect(await lab.page.getByText("This run has no evaluations").count()).toBe(0);
   });
 });

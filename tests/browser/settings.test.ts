@@ -133,7 +133,7 @@ describe("the preflight", () => {
     // Home says it before a press starts such a run.
     await show(page, { screen: "home" });
     await expect.poll(() => page.getByTestId("home-warning").textContent()).toMatch(/made for other pictures/);
-    expect(await page.getByTestId("open-repair").getAttribute("title")).toMatch(/in place of /);
+    expect(await page.getByTestId("open-repair").textContent()).toMatch(/^Let loop 2 repair masks, .* instead of /);
     await show(page, { screen: "setup" });
     await expect.poll(() => remedy().allTextContents()).toEqual(["Load a checkpoint…"]);
     await show(page, { screen: "data" });

@@ -75,7 +75,11 @@ describe("the first screen", () => {
     const shown = page.getByTestId("before-after");
     await expect
       .poll(() => shown.locator("figcaption").textContent())
-      .toMatch(new RegExp(`^6 held-out rows, .*: step ${start?.report.step} and step ${end?.report.step}$`));
+      .toMatch(
+        new RegExp(
+          `^6 held-out rows, .*: step ${start?.report.step} and step ${end?.report.step}\\. Blue: .*; green: the partner's mask$`,
+        ),
+      );
     for (const [side, from] of [
       ["before", start],
       ["after", end],
@@ -110,10 +114,17 @@ describe("the first screen", () => {
       .toMatch(
         /^0\.\d\d0\.\d\dstep 1 25Reward over 25 steps; gain in loop 1 IoU on \d+ held-out rows, 16 more rows choose the best checkpoint/,
       );
-    await curve.getByRole("link", { name: /held-out rows$/ }).click();
-    await page.getByTestId("eval-where").waitFor();
-    await page.goBack();
-    await page.locator("main[data-screen=home]").waitFor();
+    // The curve leads to the steps behind it, the gain and the count of rows to the answers.
+    for (const [link, place] of [
+      [/Reward of loop 1 from/, "chart-reward"],
+      [/held-out rows$/, "eval-where"],
+      [/^greedy/, "eval-where"],
+    ] as const) {
+      await curve.getByRole("link", { name: link }).click();
+      await page.getByTestId(place).waitFor();
+      await page.goBack();
+      await page.locator("main[data-screen=home]").waitFor();
+    }
   });
 
   it("stops moving when told to, and a bar leads to its rollout", async () => {

@@ -11,7 +11,7 @@ import { linkTo, navigate, type Route } from "../stores/route.ts";
 import { useSession } from "../stores/session.ts";
 import { counted, fixed, NONE } from "../styles/format.ts";
 import styles from "./before-after.module.css";
-import { greedyAnswer, type RowAnswer } from "./held-out-texts.ts";
+import { greedyAnswer, maskOwner, type RowAnswer } from "./held-out-texts.ts";
 import type { MaskLayer } from "./mask/layers.ts";
 import { MaskFigure, type MaskFigureProps } from "./mask/mask-figure.tsx";
 
@@ -66,6 +66,7 @@ export function BeforeAfter(props: {
   const [from, to] = last === undefined ? [0, 0] : [baselineIn(evaluations, last).report.step, last.report.step];
   const rowAt = (row: string): Partial<Route> => ({ screen: "train", tab: "held-out", run: place, step: to, row });
   const when = from === to ? `step ${to}, the only evaluation so far` : `step ${from} and step ${to}`;
+  const outlines = `Blue: the given region; ${maskOwner(score) === "policy" ? "orange: the policy's" : "green: the partner's"} mask`;
   const all = last?.rows.filter(({ part }) => part !== "selection").length ?? 0;
   const over = among < all ? `the first ${among} of ${all}, those that your settings evaluate` : "all";
   return (
@@ -75,7 +76,7 @@ export function BeforeAfter(props: {
         <figcaption className="muted small">
           {counted(shown.current.length, "held-out row")}
           {last !== undefined && `, spread evenly over ${over}`}, without sampling:{" "}
-          {last === undefined ? "the start is answered after step 1" : when}
+          {last === undefined ? "the start is answered after step 1" : `${when}. ${outlines}`}
         </figcaption>
         <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets">
           {last === undefined
@@ -146,7 +147,7 @@ function Waiting({ row }: { readonly row: RowScores }): ReactNode {
 function Row(props: Sides & { readonly score: ScoreId; readonly at: Partial<Route> }): ReactNode {
   const { before, after, score, at } = props;
   const trained = before !== after;
-  const ofMask = greedyAnswer(after, score).maskOf === "policy";
+  const ofMask = maskOwner(score) === "policy";
   return (
     <li className="grid gap-1 min-0 align-start" data-row={after.rowId}>
       {ofMask && <span>{after.caption}</span>}

@@ -17,7 +17,7 @@ function loopOf(id: ScoreId): LoopId | null {
 }
 
 /** The policy, or the partner where the score is about its masks for the policy's captions. */
-function maskOwner(id: ScoreId): RowAnswer["maskOf"] {
+export function maskOwner(id: ScoreId): RowAnswer["maskOf"] {
   const loop = loopOf(id);
   return id === "grounding_iou" || (loop !== null && aboutLoop(loop).samples === "mask") ? "policy" : "partner";
 }

@@ -30,24 +30,14 @@ function ThemeSwitch(): ReactNode {
   );
 }
 
-const never = (): (() => void) => () => undefined;
-
-/** Newest value of the first of these metrics that the run has logged, or null. */
-function useLatestMetric(runId: string | null, names: readonly string[]): number | null {
+/** Newest value of a metric of the run, or null before it is logged. */
+function useLatestMetric(runId: string | null, name: string): number | null {
   const store = runId === null ? null : metricStore(runId);
-  return useSyncExternalStore(store === null ? never : (listener) => store.subscribe(listener), () => {
-    for (const name of names) {
-      const value = store?.latest(name) ?? null;
-      if (value !== null) return value;
-    }
-    return null;
-  });
+  return useSyncExternalStore(
+    (listener) => store?.subscribe(listener) ?? (() => undefined),
+    () => store?.latest(name) ?? null,
+  );
 }
-
-/** Bytes that the run takes on the GPU: of all buffers if measured, else of live tensors. */
-const GPU_BYTES = ["memory/gpu_bytes_allocated", "memory/gpu_bytes"] as const;
-/** Live tensors after the step. */
-const GPU_TENSORS = ["memory/num_tensors"] as const;
 
 /** Status line: state, progress and speed of the run, and its buttons. */
 export function StatusStrip(props: { readonly onWarnings: () => void; readonly onKeys: () => void }): ReactNode {
@@ -155,8 +145,10 @@ function GpuChip(): ReactNode {
   const gpu = useSession((session) => session.gpu);
   const error = useSession((session) => session.gpuError?.message);
   const runId = useRun((run) => run.runId);
-  const bytes = useLatestMetric(runId, GPU_BYTES);
-  const tensors = useLatestMetric(runId, GPU_TENSORS);
+  const allocated = useLatestMetric(runId, "memory/gpu_bytes_allocated");
+  const live = useLatestMetric(runId, "memory/gpu_bytes");
+  const tensors = useLatestMetric(runId, "memory/num_tensors");
+  const bytes = allocated ?? live;
   const name = gpu === null ? "" : gpu.software ? "software adapter" : gpu.vendor || gpu.description;
   const text = error === undefined ? (bytes === null ? name : formatBytes(bytes)) : "no GPU";
   const held = bytes === null ? "" : `, ${formatBytes(bytes)} and ${formatCount(tensors)} tensors after the last step`;

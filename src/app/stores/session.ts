@@ -85,14 +85,14 @@ export const useSession = create<SessionState>()(() => START);
 
 let nextProblem = 1;
 
-/** Adds an error to the list. */
+/** Adds an error to the list. It takes the place of an earlier one with its cause: a new attempt has been made. */
 export function addProblem(error: Omit<Problem, "id" | "times">): void {
   useSession.setState(({ problems }) => {
     const known = problems.find((problem) => problem.message === error.message);
-    if (known === undefined) return { problems: [...problems, { ...error, id: nextProblem++, times: 1 }].slice(-50) };
-    return {
-      problems: problems.map((problem) => (problem === known ? { ...known, times: known.times + 1 } : problem)),
-    };
+    if (known !== undefined)
+      return { problems: problems.map((one) => (one === known ? { ...known, times: known.times + 1 } : one)) };
+    const left = problems.filter(({ cause }) => cause === undefined || cause !== error.cause);
+    return { problems: [...left, { ...error, id: nextProblem++, times: 1 }].slice(-50) };
   });
 }
 

@@ -88,20 +88,20 @@ export function nothingFound(
   unused: readonly { readonly name: string; readonly reason: string }[],
   archives: boolean,
 ): SkippedRow {
+  const [first] = unused;
+  const because = (reason: string): SkippedRow => ({ file: "", row: -1, column: "", reason });
+  if (first !== undefined) return because(`no rows were found: ${first.name} has ${first.reason}`);
   const endings = new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))));
   const kinds = shortened([...endings].slice(0, 5).join(", "), LONGEST_KINDS);
-  const [first] = unused;
+  const { length } = folder.paths;
   const found =
-    first !== undefined
-      ? `${first.name} has ${first.reason}`
-      : folder.paths.length === 0
-        ? "the folder is empty"
-        : folder.paths.length === 1
-          ? `1 file of another kind (${kinds})`
-          : `${folder.paths.length} files of other kinds (${kinds})`;
+    length === 0
+      ? "the folder is empty"
+      : length === 1
+        ? `1 file of another kind (${kinds})`
+        : `${length} files of other kinds (${kinds})`;
   const shards = archives ? "Arrow, Parquet, JSON, refs, tar or zip shards" : "Arrow, Parquet or JSON shards";
-  const reason = `there is no file of rows (${shards}): ${found}`;
-  return { file: "", row: -1, column: "", reason };
+  return because(`there is no file of rows (${shards}): ${found}`);
 }
 
 const HOLDS_ROWS = /\.(arrow|arrows|feather|ipc|parquet|pq|jsonl?|ndjson|tar|zip)$/i;

@@ -7,6 +7,7 @@ import {
   lowerBound,
   nonFinitePlaces,
   smooth,
+  tickText,
 } from "../../../src/app/components/charts/series.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { compact, fixed, formatBytes, formatSeconds, NONE, percent, signed } from "../../../src/app/styles/format.ts";
@@ -75,6 +76,14 @@ describe("the axis of a curve", () => {
     const times = [0.5, 20, 60, 90, 3600].map((seconds) => axisText("time", seconds));
     expect(times).toEqual(["0.5 s", "20 s", "1 min", "1 min 30 s", "1 h"]);
     expect([axisText("samples", 12), axisText("step", 1.5)]).toEqual(["12", ""]);
+  });
+
+  it("labels ticks with all their digits, so that none stands where another number belongs", () => {
+    const ticks = [0, 0.0125, -0.0025, 12.5, 1250, 12_500, 2_500_000, 0.1 + 0.2, 0.00012, 2.5e-5, null];
+    const labels = ["0", "0.0125", "−0.0025", "12.5", "1250", "12.5K", "2.5M", "0.3", "0.00012", "2.5e−5", ""];
+    expect(ticks.map((value) => tickText(value, false))).toEqual(labels);
+    const bytes = [0, 950, 8_250_000, 1_250_000_000].map((value) => tickText(value, true));
+    expect(bytes).toEqual(["0 B", "950 B", "8.25 MB", "1.25 GB"]);
   });
 
   it("has no points where the run does not say them", () => {

@@ -150,7 +150,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       data-testid={`chart-${spec.id}`}
     >
       <header className={`row gap-6px ${styles.header}`}>
-        <h2 id={titleId} className={`clip bold ellipsis nowrap ${styles.title}`} title={spec.picked ?? spec.title}>
+        <h2 id={titleId} className={`bold anywhere ${styles.title}`} title={spec.picked ?? spec.title}>
           {spec.title}
         </h2>
         <ChartHelp title={spec.title} metrics={spec.explains ?? spec.series.map((series) => series.metrics[0] ?? "")} />
@@ -171,7 +171,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
             </Tool>
           )}
           <ChartMenu
-            title={spec.picked ?? spec.title}
+            title={spec.title}
             onCopy={() => {
               const panel = holder.current?.closest("section");
               if (panel) report(copyPanel(panel));
@@ -232,11 +232,9 @@ function Legend({ found, spec, source, cursor, step, notes, axis }: LegendProps)
         const limit = series.right === true ? undefined : spec.levels?.[0];
         const times = limit === undefined || value == null ? 0 : value / limit.value;
         return (
-          <li key={`${series.metrics[0]} ${series.label}`} className="row gap-6px nowrap min-0">
+          <li key={`${series.metrics[0]} ${series.label}`} className="row gap-6px min-0">
             <Sample stroke={lineColour(series)} strokeWidth="2" strokeDasharray={dashOf(series).join(" ")} />
-            <span className="clip ellipsis" title={series.label}>
-              {series.label}
-            </span>
+            <span className="anywhere">{series.label}</span>
             <b>{showValue(series, value)}</b>
             {times >= FAR && (
               <span className="warn">

@@ -308,7 +308,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
     scale,
     size: (_, labels) => Math.max(least, labelWidth(labels)),
     space: 26,
-    values: (_, splits) => once(splits.map((value) => tickText(value, bytes))),
+    values: (_, splits) => splits.map((value) => tickText(value, bytes)),
   });
   const bounded = (within: Pick<PlotSettings, "logarithmic" | "range" | "levels">): uPlot.Scale => ({
     distr: settings.logarithmic ? 3 : 1,
@@ -398,11 +398,6 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
 
 function fillerData(length: number): uPlot.AlignedData {
   return Array.from({ length }, () => []) as unknown as uPlot.AlignedData;
-}
-
-/** Blanks repeated labels, where ticks are closer than the digits shown. */
-function once(labels: readonly string[]): string[] {
-  return labels.map((label, at) => (label === labels[at - 1] ? "" : label));
 }
 
 /** Pixels that an axis needs for its labels, measured with digits, the widest characters in them. */

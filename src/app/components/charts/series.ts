@@ -106,12 +106,21 @@ export function isInBytes({ right, decimals }: SeriesSpec): boolean {
   return right !== true && decimals === "bytes";
 }
 
-/** Label of a tick: compact, without trailing zeros. */
+const BYTE_UNITS: Readonly<Record<string, string>> = { "": " B", K: " kB", M: " MB", B: " GB", T: " TB" };
+
+/** Label of a tick, with all its digits: a tick stands where its label says. */
 export function tickText(value: number | null, inBytes: boolean): string {
   if (value === null) return "";
-  if (inBytes) return formatBytes(value);
-  const text = compact(value);
-  return text.includes("e") || !text.includes(".") ? text : text.replace(/\.?0+$/u, "");
+  const exact = Number(value.toPrecision(6));
+  const size = Math.abs(exact);
+  if (size !== 0 && size < 1e-4) return exact.toExponential().replaceAll("-", "−");
+  const text = exact.toLocaleString("en-US", {
+    notation: inBytes || size >= 1e4 ? "compact" : "standard",
+    maximumSignificantDigits: 6,
+    useGrouping: false,
+  });
+  const shown = text.replace("-", "−");
+  return inBytes ? shown.replace(/[KMBT]?$/u, (unit) => BYTE_UNITS[unit] as string) : shown;
 }
 
 export const AXIS_NAMES: Readonly<Record<Axis, string>> = { step: "Steps", time: "Time", samples: "Samples" };

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import { activeLoops, weightedLoops } from "../../../engine/config/derived.ts";
 import { MODES } from "../../../engine/config/modes.ts";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
@@ -114,11 +114,8 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
   const step = useRun((state) => state.step);
   const recorded = useSession((session) => session.recordedRun);
   const steps = run.manifest?.config.steps ?? null;
-  const [settled, setSettled] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(setSettled, SETTLES_MS, true);
-    return () => clearTimeout(timer);
-  }, []);
+  // Until then a press may still be meant for the button that stood here before.
+  const begun = useRun(({ phase, step: done }) => phase !== null || done > 0);
   const compare = recorded == null || recorded === run.runId ? [run.runId] : [run.runId, recorded];
   return (
     <>
@@ -132,7 +129,7 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
           <Button
             kind="primary"
             className={styles.begin ?? ""}
-            blocker={settled ? null : "The run has just begun"}
+            blocker={begun ? null : "The run has just begun"}
             onClick={() => openScreen("train")}
           >
             Watch its curves and rollouts
@@ -151,9 +148,6 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
   );
 }
 
-/** Milliseconds for which a press may still be meant for the button that stood here before. */
-const SETTLES_MS = 1500;
-
 const REPAIR = jobKind<true>("opening of the damaged model");
 
 /** Opens the model whose masks are damaged and starts its run; a model of the user's own stays and is not trained. */
@@ -162,7 +156,8 @@ function Repair(): ReactNode {
   const noGpu = useSession(({ gpuError }) => gpuError?.message ?? null);
   const own = useSession(({ model }) => model !== null) && hasOwnModel();
   const rows = useSession(({ dataInfo }) => dataInfo?.name);
-  const instead = rows === undefined || builtInRows(rows) !== undefined ? "" : ` in place of ${rows}`;
+  const instead =
+    rows === undefined || builtInRows(rows) !== undefined ? "" : `, on the pocket shards instead of ${rows}`;
   const blocker = own ? "Your own model is open; this run needs the demo model whose masks are damaged" : noGpu;
   const begin = async (): Promise<void> => {
     await startJob(REPAIR, true, () => openDemoSet("repair"));
@@ -171,13 +166,13 @@ function Repair(): ReactNode {
   };
   return (
     <Button
-      title={`Opens the pocket shards${instead} and a model whose masks are damaged; loop 2 then repairs them from captions`}
+      title="Opens the pocket shards and a model whose masks are damaged; loop 2 then repairs them from captions"
       blocker={blocker ?? (opening ? "The damaged model is loading; its run starts by itself" : null)}
       aria-busy={opening}
       data-testid="open-repair"
       onClick={() => report(begin())}
     >
-      {opening ? "Loading the damaged model…" : "Let loop 2 repair masks"}
+      {opening ? "Loading the damaged model…" : `Let loop 2 repair masks${instead}`}
     </Button>
   );
 }
@@ -220,15 +215,19 @@ function MainCurve(props: {
   if (!begun && !active) return null;
   const due = config === undefined || config.evalSteps === 0 ? null : Math.min(config.evalSteps, config.steps);
   const name = loss?.title ?? "Reward";
+  const rows = linkTo({ screen: "train", tab: "held-out", run: run.place });
   return (
     <figure className={`grid gap-2 ${styles.curve}`} data-testid="home-curve">
-      <div className={`grid ${styles.plot}`}>
+      <a
+        className={`grid ${styles.plot} ${styles.numbers}`}
+        href={linkTo({ screen: "train", tab: "curves", run: run.place })}
+      >
         {begun ? (
           <Sparkline values={values} upTo={upTo} steps={metrics.steps} name={loss?.title ?? `Reward of loop ${loop}`} />
         ) : (
           <Working />
         )}
-      </div>
+      </a>
       <figcaption className="muted">
         {begun
           ? `${name} over ${counted(length, "step")}`
@@ -236,12 +235,11 @@ function MainCurve(props: {
         {gain === undefined && active && due !== null && `; the gain on held-out rows is first measured at step ${due}`}
         {gain !== undefined && last !== undefined && (
           <>
-            ; gain in {gain.name} on{" "}
-            <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>
-              {counted(last.report.n, "held-out row")}
-            </a>
+            ; gain in {gain.name} on <a href={rows}>{counted(last.report.n, "held-out row")}</a>
             {chooseText(last.report)}
-            <GainNumbers className={`flex wrap ${styles.gain}`} gain={gain} of={differenceOf} pictures={pictures} />
+            <a className={styles.numbers} href={rows}>
+              <GainNumbers className={`flex wrap ${styles.gain}`} gain={gain} of={differenceOf} pictures={pictures} />
+            </a>
             {few !== "" && <span className="warn">{few}</span>}
           </>
         )}

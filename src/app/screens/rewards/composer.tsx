@@ -9,7 +9,7 @@ import { aboutLoop, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { rewardFormula, rewardText, termName } from "../../components/rollout/rollout-view.ts";
 import { Fields, NumberField } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
+import { Fold, Panel } from "../../components/ui/panel/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./rewards.module.css";
 
@@ -63,11 +63,21 @@ export function Composer(): ReactNode {
                 {termName(term)}
                 <span className="block muted small normal">{termSpec(term).help}.</span>
               </th>
-              {loops.map((loop) => (
-                <td key={loop}>
-                  <Weight name={weightKey(loop, term)} config={config} cost={isCost(term)} />
-                </td>
-              ))}
+              {loops.map((loop) => {
+                const name = weightKey(loop, term);
+                return (
+                  <td key={loop}>
+                    <NumberField
+                      id={`weight-${name}`}
+                      name={name}
+                      value={config[name]}
+                      label={SETTINGS[name].label}
+                      className={`${styles.weight} ${config[name] === 0 ? styles.unused : styles.used}`}
+                      {...(isCost(term) ? { sign: "−" } : {})}
+                    />
+                  </td>
+                );
+              })}
             </tr>
           ))}
         </tbody>
@@ -84,12 +94,11 @@ export function Composer(): ReactNode {
         {all ? "Show the terms in use" : `Show all ${TERMS.length} terms`}
       </Button>
       <Formulas config={config} />
-      <details className="fold mt-3">
-        <summary>How terms are computed</summary>
+      <Fold summary="How terms are computed" className="mt-3">
         <div className="mt-3">
           <Fields keys={HOW} />
         </div>
-      </details>
+      </Fold>
     </Panel>
   );
 }
@@ -116,24 +125,5 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
         </div>
       ))}
     </dl>
-  );
-}
-
-function Weight(props: {
-  readonly name: ReturnType<typeof weightKey>;
-  readonly config: LabConfig;
-  readonly cost: boolean;
-}): ReactNode {
-  const { name, config, cost } = props;
-  const value = config[name];
-  return (
-    <NumberField
-      id={`weight-${name}`}
-      name={name}
-      value={value}
-      label={SETTINGS[name].label}
-      className={`${styles.weight} ${value === 0 ? styles.unused : styles.used}`}
-      {...(cost ? { sign: "−" } : {})}
-    />
   );
 }

@@ -59,17 +59,19 @@ export function TrainScreen(): ReactNode {
   const tab = useRoute((route) => route.tab);
   const starting = useRun(({ state }) => state === "starting");
   const suites = useRoute((route) => route.part === "suites") && tab === "held-out" && hasPanels("suites");
+  // As after a link to a run of another browser.
+  const unreadable = run?.manifest === null ? run.problem : null;
   return (
     <Tabs.Root
       asChild
       value={tab}
       onValueChange={(next) => navigate({ tab: TRAIN_TABS.find((one) => one === next) ?? "curves" })}
     >
-      {run !== null && !suites ? (
+      {run !== null && unreadable === null && !suites ? (
         <RunView key={run.runId} run={run} tab={tab} />
       ) : (
         <div className="screen" data-testid="screen-train">
-          {(suites || noRun) && (
+          {(suites || noRun || unreadable !== null) && (
             <>
               {/* As with a run, so that the tabs stay where they are when it begins. */}
               {starting && !suites && (
@@ -83,7 +85,13 @@ export function TrainScreen(): ReactNode {
               <TabList />
               <TabPanel of={TABS} tab={tab} className="grid gap-3 min-0">
                 {tab === "held-out" && <EvaluationPart />}
-                {suites ? <PluginPanels at="suites" given={{}} /> : starting ? <Starting /> : <NoRun />}
+                {suites ? (
+                  <PluginPanels at="suites" given={{}} />
+                ) : starting ? (
+                  <Starting />
+                ) : (
+                  <NoRun problem={unreadable} />
+                )}
               </TabPanel>
             </>
           )}
@@ -205,25 +213,25 @@ function Starting(): ReactNode {
   );
 }
 
-/** Before any run: a description of this screen, and the start button. */
-function NoRun(): ReactNode {
+/** Without a run: a description of this screen, or why there is none, and the start button. */
+function NoRun({ problem }: { readonly problem: string | null }): ReactNode {
   const rows = useSession((session) => session.rows.length);
   const model = useSession((session) => session.model);
   const blocker = useStartBlocker();
   return (
     <Empty
-      title="No run yet"
+      title={problem === null ? "No run yet" : "This run cannot be shown"}
       actions={
         <>
           <Button kind="primary" icon={<IconPlay />} blocker={blocker} onClick={() => act("start")}>
             Start
           </Button>
           <PlaceLink to={{ screen: "setup" }}>Change settings</PlaceLink>
-          <PlaceLink to={{ screen: "runs" }}>Open a stored run</PlaceLink>
+          <PlaceLink to={{ screen: "runs", run: null }}>Open a stored run</PlaceLink>
         </>
       }
     >
-      <p>Rewards, masks and captions of every rollout appear here during a run</p>
+      <p>{problem ?? "Rewards, masks and captions of every rollout appear here during a run"}</p>
       <p>{blocker ?? `${model?.name ?? "Model"} and ${counted(rows, "row")} ${rows === 1 ? "is" : "are"} ready`}</p>
     </Empty>
   );
