@@ -202,10 +202,18 @@ def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
         "frac_reward_zero_std": mean([float(own.spread.zero) for own in scores]),
         "advantage_abs_mean": mean([abs(a) for own in scores for a in own.advantages]),
     }
-    terms = [term for group in groups for own in group.terms for term in own if term["value"] is not None]
-    for name in dict.fromkeys(term["name"] for term in terms):
-        values = [term["value"] for term in terms if term["name"] == name]
-        out |= {f"rewards/{name}/mean": mean(values), f"rewards/{name}/std": deviation(values)}
+    # In a group of a whole action set, N times the probability of each action, as in the group's mean reward.
+    terms = [
+        (term["name"], term["value"], 1.0 if group.weights is None else len(group.terms) * group.weights[n])
+        for group in groups
+        for n, own in enumerate(group.terms)
+        for term in own
+        if term["value"] is not None
+    ]
+    for name in dict.fromkeys(name for name, _, _ in terms):
+        found = [(value, weight) for own, value, weight in terms if own == name]
+        total = sum(value * weight for value, weight in found) / sum(weight for _, weight in found)
+        out |= {f"rewards/{name}/mean": total, f"rewards/{name}/std": deviation([value for value, _ in found])}
     out |= average(group.metrics | _over_start(group) for group in groups)
     # Over all completions with an end token, because groups differ in their number.
     name = "completions/mean_terminated_length"

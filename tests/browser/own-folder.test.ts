@@ -66,6 +66,8 @@ it("a run whose folder is closed keeps small pictures, and one button opens the 
   await expect
     .poll(() => page.getByTestId("missing-data").textContent())
     .toMatch(/^The rows of this run, mine, are not/);
+  // One offer for the folder, not two.
+  expect(await page.getByTestId("last-time").count()).toBe(0);
   const figure = page.getByTestId("rollout-card").first().locator("canvas");
   // Without a picture the canvas is transparent but for the masks.
   const opaque = (): Promise<number> =>
@@ -81,6 +83,16 @@ it("a run whose folder is closed keeps small pictures, and one button opens the 
   await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
   await expect.poll(() => page.getByTestId("missing-data").count()).toBe(0);
   expect(await problems(page)).toEqual([]);
+  // A visit by the bare address has the settings of the demo; those of the run are offered beside its folder.
+  await page.goto("about:blank");
+  await page.goto(lab.url);
+  await untilReady(page);
+  const offer = page.getByTestId("last-time");
+  await expect.poll(() => offer.textContent()).toMatch(/^Last time: mine and (.+?)Open mineUse the settings of \1$/);
+  await offer.getByRole("button", { name: /^Use the settings/ }).click();
+  await expect.poll(() => offer.textContent()).toBe("Last time: mineOpen mine");
+  await page.getByTestId("nav-setup").click();
+  await expect.poll(() => page.getByTestId("setting-steps").inputValue()).toBe("2");
   expect(lab.consoleErrors).toEqual([]);
   await lab.close();
 });

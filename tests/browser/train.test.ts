@@ -169,15 +169,21 @@ describe("a run", () => {
     await expect.poll(() => made("generate")).toMatch(/Caption of the policy/);
     expect(await made("partner")).toMatch(/next.*Not computed yet$/);
     const strip = page.getByTestId("live-strip");
-    await expect.poll(() => strip.textContent()).toContain("not scored yet");
+    await expect.poll(() => strip.textContent()).toContain("no rewards yet");
     await playUntil("reward");
     await expect.poll(() => made("partner")).toMatch(/The partner draws (a|no) mask/);
     expect(await made("reward")).toMatch(/next.*Not computed yet$/);
     await playUntil("advantage");
     await expect.poll(() => made("reward")).toMatch(/^Reward\d/);
+    // The group and the head of the panel know the reward, and no advantage before there is one.
+    await expect.poll(() => strip.textContent()).toContain("no advantages yet");
+    const head = page.getByTestId("inspector").locator("header");
+    await expect.poll(() => head.textContent()).toMatch(/reward \d/);
+    expect(await head.textContent()).not.toContain("adv");
     await playUntil("loss");
+    await expect.poll(() => head.textContent()).toContain("adv");
     await expect.poll(() => made("advantage")).toMatch(/advantage|than its group/);
-    await expect.poll(() => strip.textContent()).not.toContain("not scored yet");
+    await expect.poll(() => strip.textContent()).not.toContain("advantages yet");
     await page.keyboard.press("Escape");
     await expect.poll(() => lesson.count()).toBe(0);
   });
@@ -240,7 +246,7 @@ describe("further metrics", () => {
   });
 
   it("can be taken off again", async () => {
-    await lab.page.getByRole("button", { name: "More actions for loop1/policy_loss" }).click();
+    await lab.page.getByRole("button", { name: "More actions for policy loss" }).click();
     await lab.page.getByRole("menuitem", { name: "Remove" }).click();
     await expect.poll(() => chart().count()).toBe(0);
     expect(new URL(lab.page.url()).hash).not.toContain("policy_loss");

@@ -14,7 +14,7 @@ import { jobKind, startJob, useRunning } from "../stores/jobs.ts";
 import { navigate, useRoute } from "../stores/route.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
-import { useSession } from "../stores/session.ts";
+import { changeConfig, differs, isUntouched, useSession } from "../stores/session.ts";
 import { formatBytes } from "../styles/format.ts";
 import styles from "./frame.module.css";
 
@@ -23,8 +23,6 @@ export function Notices(): ReactNode {
     <>
       <TrainerNotice />
       <InterruptedBanner />
-      <MissingData />
-      <LastTime />
       <ImportingNotice />
     </>
   );
@@ -86,7 +84,7 @@ function TrainerNotice(): ReactNode {
   );
 }
 
-/** Offers to resume the run that the last visit left unfinished. */
+/** Offers to resume the run that the last visit left unfinished; without one, what comes next: one offer at a time. */
 function InterruptedBanner(): ReactNode {
   const run = useSession(({ interrupted }) => interrupted);
   const needs = useResumeNeeds(run?.manifest ?? null, unsaved(run?.checkpoints ?? []));
@@ -94,7 +92,7 @@ function InterruptedBanner(): ReactNode {
   const held = useOtherTabs();
   const [sure, setSure] = useState(false);
   // Another tab has resumed it, or evaluates one of its checkpoints.
-  if (run === null || needs === null || busy || held.includes(run.manifest.id)) return null;
+  if (run === null || needs === null || busy || held.includes(run.manifest.id)) return <MissingData />;
   const { manifest, steps, checkpoints, bytes } = run;
   const saved = checkpoints.at(-1);
   const look = (): void => {
@@ -136,7 +134,7 @@ function ImportingNotice(): ReactNode {
 
 /**
  * Says once that the rows of the shown run are not open, with a button that opens them. Rows that come with the page open
- * by themselves, unless they would replace rows of the user or those of a run in progress.
+ * by themselves, unless they would replace rows of the user or those of a run in progress. Otherwise `LastTime`.
  */
 function MissingData(): ReactNode {
   const screen = useRoute((route) => route.screen);
@@ -158,7 +156,7 @@ function MissingData(): ReactNode {
   useEffect(() => {
     if (alone && builtIn !== undefined) report(openBuiltInRows(builtIn));
   }, [alone, builtIn]);
-  if (missing === null || alone || hidden === runId) return null;
+  if (missing === null || alone || hidden === runId) return <LastTime />;
   return (
     <Notice testId="missing-data" onDismiss={() => setHidden(runId)}>
       <p>
@@ -174,7 +172,7 @@ function MissingData(): ReactNode {
   );
 }
 
-/** Offers the data and the model that the user opened last, of this visit or an earlier one. */
+/** Offers the data and the model that the user opened last, and the settings of the newest run while none is changed. */
 function LastTime(): ReactNode {
   const [hidden, setHidden] = useState("");
   const replaced = useSession((session) => session.replaced);
@@ -190,17 +188,22 @@ function LastTime(): ReactNode {
   );
   // Rows of the user take the place of the offer.
   const own = name !== undefined && builtInRows(name) === undefined;
-  const names = offered.map((one) => one.name).join(" and ");
-  if (names === hidden || busy || waits || own) return null;
+  const names = own ? "" : offered.map((one) => one.name).join(" and ");
+  const run = useSession(({ newest, config, preset }) =>
+    newest != null && isUntouched(preset) && differs(newest.config, config) ? newest : null,
+  );
+  const shown = [names, run?.title].filter(Boolean).join(" and ");
+  if (shown === hidden || busy || waits) return null;
   const open = async (): Promise<void> => {
     for (const one of offered) await ("open" in one ? one.open() : openKept(one));
   };
   return (
-    <Notice testId="last-time" onDismiss={() => setHidden(names)}>
+    <Notice testId="last-time" onDismiss={() => setHidden(shown)}>
       <p>
-        Last time: <b>{names}</b>
+        Last time: <b>{shown}</b>
       </p>
-      <Button onClick={() => report(open())}>Open {names}</Button>
+      {names !== "" && <Button onClick={() => report(open())}>Open {names}</Button>}
+      {run !== null && <Button onClick={() => changeConfig(run.config)}>Use the settings of {run.title}</Button>}
     </Notice>
   );
 }

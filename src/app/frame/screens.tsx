@@ -1,5 +1,5 @@
 /** The screens, in the order of the rail. */
-import { type ComponentType, lazy, type ReactNode } from "react";
+import { type ComponentProps, type ComponentType, lazy, type ReactNode } from "react";
 import { act, togglePlay } from "../clients/run/run-actions.ts";
 import type { Places } from "../components/place/page-plugin.ts";
 import { loadPanels } from "../components/place/place.tsx";
@@ -84,6 +84,16 @@ export function screenComponent(id: Screen): ComponentType {
   return COMPONENTS.get(id) as ComponentType;
 }
 
+/** Address of a screen, and what a click on it does; one with a modifier opens a new tab. */
+export const screenLink = (screen: Screen): Pick<ComponentProps<"a">, "href" | "onClick"> => ({
+  href: linkTo({ screen }),
+  onClick: (event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    openScreen(screen);
+  },
+});
+
 /** Navigation between the screens: at the left, or at the bottom of a narrow window. */
 export function Rail(): ReactNode {
   const current = useRoute((route) => route.screen);
@@ -93,15 +103,9 @@ export function Rail(): ReactNode {
         <a
           key={id}
           className={`row muted medium round-m ${styles.link}`}
-          href={linkTo({ screen: id })}
+          {...screenLink(id)}
           data-testid={`nav-${id}`}
           {...(id === current ? { "aria-current": "page" as const } : {})}
-          onClick={(event) => {
-            // A click with a modifier opens a new tab.
-            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-            event.preventDefault();
-            openScreen(id);
-          }}
         >
           {icon}
           <span>{label}</span>

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react
 import { Button } from "../components/ui/button.tsx";
 import { IconBoth, IconKeys, IconMoon, IconSun, IconSystem, IconWarning } from "../components/ui/icons.tsx";
 import { isAsking, useConsent } from "../stores/consent.ts";
-import { linkTo, navigate } from "../stores/route.ts";
+import { navigate } from "../stores/route.ts";
 import { roughly, runSeconds } from "../stores/run/eta.ts";
 import { metricStore } from "../stores/run/metrics.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
@@ -11,6 +11,7 @@ import { setTheme, type Theme, useSession } from "../stores/session.ts";
 import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
 import styles from "./frame.module.css";
 import { RunButtons, savesNow, useWritten } from "./run-buttons.tsx";
+import { screenLink } from "./screens.tsx";
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
 const THEME_ICONS = { system: <IconBoth />, light: <IconSun />, dark: <IconMoon /> };
@@ -52,17 +53,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
   return (
     <header className={`row surface ${styles.strip}`}>
       <div className={`row ${styles.run}`}>
-        <a
-          className={`large bold ${styles.home}`}
-          href={linkTo({})}
-          title="Home (G H)"
-          data-testid="nav-home"
-          onClick={(event) => {
-            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-            event.preventDefault();
-            navigate({ screen: "home" });
-          }}
-        >
+        <a className={`large bold ${styles.home}`} {...screenLink("home")} title="Home (G H)" data-testid="nav-home">
           sa2va-lab
         </a>
         {title !== undefined && <span className={`large bold ${styles.title}`}>{title}</span>}

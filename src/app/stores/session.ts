@@ -72,7 +72,7 @@ const START = {
   /** A run that the last visit left unfinished, until it is resumed or dismissed. */
   interrupted: null as RunDigest | null,
   /** The newest stored run when the page looked for an interrupted one; undefined until it has looked. */
-  newest: undefined as Pick<RunManifest, "id" | "title" | "state"> | null | undefined,
+  newest: undefined as Pick<RunManifest, "id" | "title" | "state" | "config"> | null | undefined,
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   otherTabs: [] as readonly string[],
   problems: [] as readonly Problem[],
@@ -134,11 +134,14 @@ export function choosePreset(preset: PresetName): void {
   });
 }
 
-/** Whether the settings are those of a preset, but for what belongs to the user. */
-export function isUntouched(preset: PresetName): boolean {
-  const changed = Object.keys(configDifference(useSession.getState().config, presetValues(preset)));
-  return changed.every(isPersonal);
+/** Whether settings differ, but for what belongs to the user. */
+export function differs(config: LabConfig, base: LabConfig): boolean {
+  return !Object.keys(configDifference(config, base)).every(isPersonal);
 }
+
+/** Whether the settings are those of a preset. */
+export const isUntouched = (preset: PresetName): boolean =>
+  !differs(useSession.getState().config, presetValues(preset));
 
 /** Replaces one preset by another, unless one of its values was changed. */
 export function replacePreset(before: PresetName, after: PresetName): void {

@@ -103,7 +103,7 @@ export function PagePanel(): ReactNode {
         )
       }
     >
-      {share !== null && <StorageBar className="full-width mb-2" share={share} />}
+      {share !== null && <StorageBar className="full-width mb-3" share={share} />}
       <FactList
         testId="page-facts"
         facts={[

@@ -4,6 +4,7 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
 import { whatIf } from "../../engine/rl/step/what-if.ts";
 import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import { isWholeSet } from "../../engine/runs/rollouts/rollout-facts.ts";
 
 /** Largest difference between a recomputed and a stored advantage, relative to 1. */
 const SAME = 1e-6;
@@ -37,9 +38,11 @@ export function advantageText(
   const divided = scaleRewards === "none" ? "" : ` ÷ ${fixed(divisor, 3)} (${scaleRewards})`;
   // The mean of all rewards of the group, or of the others.
   const subtracted = reward - advantage * divisor;
+  const group = groups.find((one) => one.group === rollout.group);
+  const weighted = group !== undefined && isWholeSet(group) ? ", weighted by probability" : "";
   const [mean, of] = Math.abs(subtracted - own.mean) <= SAME ? [own.mean, "group"] : [subtracted, "others"];
   return {
-    text: `${fixed(reward, 3)} − ${fixed(mean, 3)} (${of}) = ${signed(reward - mean, 3)}${divided}`,
+    text: `${fixed(reward, 3)} − ${fixed(mean, 3)} (${of}${weighted}) = ${signed(reward - mean, 3)}${divided}`,
     zeroSpread: own.zeroSpread,
   };
 }

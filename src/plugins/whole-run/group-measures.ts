@@ -1,5 +1,5 @@
 /** Statistics of a run's stored groups beyond its metrics: measures of groups, rows over their draws, distributions. */
-import { addTo } from "../../engine/bytes/collections.ts";
+import { addTo, median } from "../../engine/bytes/collections.ts";
 import { maskLikeness } from "../../engine/data/mask/rle.ts";
 import type { LoopId } from "../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../engine/runs/rollouts/records.ts";
@@ -236,9 +236,7 @@ export interface Spike {
  */
 export function gradientSpikes(norms: readonly (readonly [number, number])[], most: number): readonly Spike[] {
   const finite = norms.filter(([, norm]) => Number.isFinite(norm) && norm > 0);
-  const sorted = finite.map(([, norm]) => norm).sort((a, b) => a - b);
-  const usual = sorted[sorted.length >> 1];
-  if (usual === undefined) return [];
+  const usual = median(finite.map(([, norm]) => norm));
   return [...finite]
     .sort((a, b) => b[1] - a[1])
     .slice(0, most)

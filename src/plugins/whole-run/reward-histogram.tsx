@@ -29,7 +29,7 @@ export default function RewardHistogram(props: Places["rewards-of"]): ReactNode 
   const edge = (value: number): string => fixed(value, decimals);
   return (
     <section className={`framed round-l surface ${styles.spread}`} aria-label={title} data-testid="reward-histogram">
-      <header className="row wrap gap-2-4 between mb-2">
+      <header className="row wrap gap-2-4 between mb-3">
         <h2>{title}</h2>
         <ul className={`flex gap-4 m-0 muted small p-0 no-bullets ${styles.spreadLegend}`}>
           {loops.map((id) => (

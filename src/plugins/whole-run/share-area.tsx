@@ -55,7 +55,7 @@ export function ShareArea({
         <span>step {first}</span>
         <span>{last}</span>
       </p>
-      <ul className={`flex wrap gap-1-3 m-0 p-0 no-bullets muted small`}>
+      <ul className={`flex wrap gap-2-3 m-0 p-0 no-bullets muted small`}>
         {layers.map(({ name, band }, at) => (
           <li key={name} className="row gap-1">
             <i className={styles.swatch} data-fill style={{ background: colour(at) }} />

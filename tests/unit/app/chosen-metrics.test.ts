@@ -64,12 +64,21 @@ describe("charts of the Train screen", () => {
       ofRun(usual, { ...presetConfig("demo"), ...changed })
         .find(({ id }) => id === "terms")
         ?.series.map(({ label, metrics }) => `${label} ${metrics[0]?.replace("/rewards", "").replace("/mean", "")}`);
-    expect(lines({})).toEqual(["IoU loop1/iou", "METEOR loop2/meteor"]);
+    expect(lines({})).toEqual(["IoU, loop 1 loop1/iou", "METEOR, loop 2 loop2/meteor"]);
     expect(lines({ loop1Iou: 0, loop1Box: 1, loop1Meteor: 0.5, loop1LeakCost: 0.2 })).toEqual([
-      ...["METEOR loop1/meteor", "Box IoU loop1/box", "Leak cost loop1/leak", "METEOR 2 loop2/meteor"],
+      ...[
+        "METEOR, loop 1 loop1/meteor",
+        "Box IoU, loop 1 loop1/box",
+        "Leak cost, loop 1 loop1/leak",
+        "METEOR, loop 2 loop2/meteor",
+      ],
     ]);
-    expect(lines({ loops: "1" })).toEqual(["IoU loop1/iou"]);
-    expect(lines({ judge: "questions" })).toEqual(["IoU loop1/iou", "METEOR loop2/meteor", "Judge loop2/judge"]);
+    expect(lines({ loops: "1" })).toEqual(["IoU, loop 1 loop1/iou"]);
+    expect(lines({ judge: "questions" })).toEqual([
+      "IoU, loop 1 loop1/iou",
+      "METEOR, loop 2 loop2/meteor",
+      "Judge, loop 2 loop2/judge",
+    ]);
   });
 
   it("show where gradients are clipped", () => {

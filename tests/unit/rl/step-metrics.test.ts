@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { Completion } from "../../../src/engine/policy/decode/generate.ts";
+import type { GroupAdvantages } from "../../../src/engine/rl/objective/advantages.ts";
+import { loopAdvantages } from "../../../src/engine/rl/objective/group-advantages.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
 import type { Group, LossGroup, LossReadback } from "../../../src/engine/rl/step/group.ts";
 import { groupRecord } from "../../../src/engine/rl/step/listeners.ts";
@@ -104,6 +107,34 @@ describe("a group of 256 × 256 pixels", () => {
     const { rollouts } = groupRecord(1, measuredLoss(large, readback(large, -1), settingsOf(large)));
     const [actions = []] = rollouts.map((rollout) => rollout.actions);
     expect(gridOf(actions)).toBeNull();
+  });
+});
+
+describe("the mean of a term", () => {
+  const of = (rewards: readonly number[], probabilities: readonly number[] | null) => {
+    const { rollouts } = sampled(1);
+    const scored = rewards.map((reward) => {
+      const terms = [{ name: "meteor", value: reward, weight: 1 }];
+      return { ...(rollouts[0] as Group["rollouts"][number]), reward, terms };
+    });
+    const group = sampled(1, { rollouts: scored, probabilities });
+    const [advantages] = loopAdvantages([group], presetConfig("demo"));
+    return { ...group, place: 0, refLogps: null, advantages: advantages as GroupAdvantages };
+  };
+
+  it.each([
+    [null, 0.625, 0.4375],
+    [[0.9, 0.1], 0.925, 0.6875],
+  ] as const)("is that of the reward when it is the only one (probabilities %j)", (probabilities, alone, both) => {
+    const groups = [of([1, 0.25], probabilities), of([0.5, 0], probabilities)];
+    for (const [count, mean] of [
+      [1, alone],
+      [2, both],
+    ] as const) {
+      const found = sampledMetrics(2, groups.slice(0, count));
+      expect(found["loop2/reward"]).toBeCloseTo(mean, 12);
+      expect(found["loop2/rewards/meteor/mean"]).toBeCloseTo(mean, 12);
+    }
   });
 });
 

@@ -110,8 +110,8 @@ describe("measures of stored groups", () => {
   it("find gradient spikes and the rollout that pulls most", () => {
     const norms = [1, 2, Number.NaN, 40, 1].map((norm, at) => [at + 1, norm] as const);
     expect(gradientSpikes(norms, 2)).toEqual([
-      { step: 4, norm: 40, times: 20 },
-      { step: 2, norm: 2, times: 1 },
+      { step: 4, norm: 40, times: 40 / 1.5 },
+      { step: 2, norm: 2, times: 2 / 1.5 },
     ]);
     const action = { ...(FIRST.rollouts[0] as RolloutRecord).actions[0]!, logp: Math.log(0.25), clipped: false };
     const actions = [action, { ...action, clipped: true }, { ...action, logp: 0 }];

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
-import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
+import { isWholeSet, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed } from "../../styles/format.ts";
 import { Badge } from "../ui/button.tsx";
 import { CopyPanel } from "../ui/panel/panel.tsx";
@@ -38,9 +38,12 @@ export function GroupTitle({
           <span className={`muted clip ellipsis nowrap ${styles.meta}`} title="Row in the data set">
             row {group.rowId}
           </span>
-          <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
+          <span
+            className={`muted clip ellipsis nowrap ${styles.meta}`}
+            title={isWholeSet(group) ? "Mean and std count each answer with its probability" : undefined}
+          >
             {group.unfinished ? (
-              "not scored yet"
+              `no ${first?.reward == null ? "rewards" : "advantages"} yet`
             ) : (
               <>
                 mean <b>{fixed(group.rewardMean, 2)}</b>

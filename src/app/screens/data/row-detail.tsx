@@ -87,7 +87,7 @@ export function RowDetail(props: {
       {tab !== "try" && (
         <FramePanels rowId={row.id} given={row.mask} tracks={tracks} fileName={`row${number.replace(/\W/g, "-")}`} />
       )}
-      <p className="row wrap gap-1-3 muted">
+      <p className="row wrap gap-2-3 muted">
         {row.category.map((name) => (
           <Badge key={name}>{name}</Badge>
         ))}

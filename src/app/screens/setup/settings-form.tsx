@@ -59,7 +59,7 @@ export function SettingsForm(): ReactNode {
       }
     >
       {searches && (
-        <p className="row wrap gap-2 mb-2 muted" role="status" data-testid="found-settings">
+        <p className="row wrap gap-2 mb-3 muted" role="status" data-testid="found-settings">
           {counted(keys.length, "setting")} that a run with these settings reads
           <Button
             kind="quiet"

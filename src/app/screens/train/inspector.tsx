@@ -207,9 +207,11 @@ export function Inspector({ run, inspected }: { readonly run: ViewedRun; readonl
             <span className="muted small" title={rewardName(rollout)}>
               reward <b>{fixed(rollout.reward, 3)}</b>
             </span>
-            <span className="muted small">
-              adv <b>{signed(rollout.advantage, 2)}</b>
-            </span>
+            {group?.unfinished !== true && (
+              <span className="muted small">
+                adv <b>{signed(rollout.advantage, 2)}</b>
+              </span>
+            )}
           </>
         )
       }

@@ -19,27 +19,24 @@ function perLoop({ names, label, colour, ...rest }: Quantity, loops: readonly Lo
   return loops.map((loop) => ({
     ...rest,
     metrics: names.map((name) => `loop${loop}/${name}`),
-    label: label === "" ? `loop ${loop}` : `${label} ${loop}`,
+    label: label === "" ? `loop ${loop}` : `${label}, loop ${loop}`,
     loop,
     colour: colourOf(loop, colour / 2),
   }));
 }
 
-/** The terms in the rewards of a run; a term that an earlier loop has too is named with its loop. */
+/** The terms in the rewards of a run. */
 function termSeries(config: LabConfig): readonly SeriesSpec[] {
-  const loops = activeLoops(config);
-  return loops.flatMap((id, at) =>
-    rewardTerms(config, id).map(([term], quantity): SeriesSpec => {
-      const { label } = termSpec(term);
-      const earlier = loops.slice(0, at).some((loop) => rewardTerms(config, loop).some(([one]) => one === term));
-      return {
+  return activeLoops(config).flatMap((id) =>
+    rewardTerms(config, id).map(
+      ([term], quantity): SeriesSpec => ({
         metrics: [`loop${id}/rewards/${term}/mean`, `loop${id}/rewards/${term}`],
-        label: earlier ? `${label} ${id}` : label,
+        label: `${termSpec(term).label}, loop ${id}`,
         loop: id,
         colour: colourOf(id, quantity),
         decimals: 3,
-      };
-    }),
+      }),
+    ),
   );
 }
 

@@ -17,9 +17,17 @@ export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "
 /** Action names of the mask policies that choose among decoded masks; a group is the whole action set. */
 const CHOICE = /^(candidate|proposal) \d+$/;
 
+const isChoice = ({ actions }: Pick<RolloutRecord, "actions">): boolean =>
+  actions.length === 1 && CHOICE.test((actions[0] as ActionRecord).label);
+
 /** Whether the rollout's only action chooses one of the decoder's masks. */
-export function choosesMask({ actions, chosen }: Pick<RolloutRecord, "actions" | "chosen">): boolean {
-  return chosen === true || (actions.length === 1 && CHOICE.test((actions[0] as ActionRecord).label));
+export function choosesMask(rollout: Pick<RolloutRecord, "actions" | "chosen">): boolean {
+  return rollout.chosen === true || isChoice(rollout);
+}
+
+/** Whether the rollouts are a whole action set: mean and spread of the group count each with its probability. */
+export function isWholeSet({ rollouts }: { readonly rollouts: readonly Pick<RolloutRecord, "actions">[] }): boolean {
+  return rollouts.length > 0 && rollouts.every(isChoice);
 }
 
 type MaskFields = Pick<RolloutRecord, "predictedMask" | "greedyMask" | "actions" | "chosen">;

@@ -35,9 +35,10 @@ export function sampledMetrics(loop: LoopId, groups: readonly AdvantageGroup[]):
   put("group_std_mean", mean(rewarded.map(({ std }) => std)));
   put("frac_reward_zero_std", mean(rewarded.map(({ zeroSpread }) => Number(zeroSpread))));
   put("advantage_abs_mean", mean(rewarded.flatMap(({ values }) => values.map(Math.abs))));
-  for (const [name, values] of termValues(groups)) {
-    put(`rewards/${name}/mean`, mean(values));
-    put(`rewards/${name}/std`, deviation(values));
+  for (const [name, found] of termValues(groups)) {
+    const weights = sum(found.map(({ weight }) => weight));
+    put(`rewards/${name}/mean`, sum(found.map(({ value, weight }) => value * weight)) / weights);
+    put(`rewards/${name}/std`, deviation(found.map(({ value }) => value)));
   }
   average(
     groups.map((group) => {
@@ -133,10 +134,20 @@ function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<
   };
 }
 
-function termValues(groups: readonly Group[]): Map<string, number[]> {
-  const values = new Map<string, number[]>();
-  for (const term of groups.flatMap(({ rollouts }) => rollouts.flatMap(({ terms }) => terms))) {
-    if (term.value !== null) addTo(values, term.name, term.value);
+interface Weighted {
+  readonly value: number;
+  /** 1; in a group of a whole action set, N times the probability of the action, as in the group's mean reward. */
+  readonly weight: number;
+}
+
+/** Known values by term. */
+function termValues(groups: readonly Group[]): Map<string, Weighted[]> {
+  const values = new Map<string, Weighted[]>();
+  for (const { rollouts, probabilities } of groups) {
+    for (const [n, { terms }] of rollouts.entries()) {
+      const weight = probabilities === null ? 1 : rollouts.length * (probabilities[n] as number);
+      for (const { name, value } of terms) if (value !== null) addTo(values, name, { value, weight });
+    }
   }
   return values;
 }
