@@ -112,7 +112,7 @@ describe("the first screen", () => {
     await expect
       .poll(() => curve.textContent())
       .toMatch(
-        /^0\.\d\d0\.\d\dstep 1 25Reward over 25 steps; gain in loop 1 IoU on \d+ held-out rows, 16 more rows choose the best checkpoint/,
+        /^0\.\d\d0\.\d\dstep 1 25Reward, smoothed, over 25 steps; gain in loop 1 IoU on \d+ held-out rows, 16 more rows choose the best checkpoint/,
       );
     // The curve leads to the steps behind it, the gain and the count of rows to the answers.
     for (const [link, place] of [
@@ -215,7 +215,7 @@ describe("the time line", () => {
     await page.keyboard.press("ArrowLeft");
     await expect
       .poll(() => page.getByTestId("result").textContent())
-      .toMatch(/after the second evaluation.*Step 0 to –/s);
+      .toMatch(/after the second evaluation.*95 % intervals/s);
     await page.keyboard.press("ArrowRight");
     await expect.poll(() => page.getByTestId("result").textContent()).toMatch(/Step 0 to 25/);
     // An earlier step of a tab takes the inspector with it, and Escape closes it.

@@ -30,6 +30,11 @@ describe("MetricStore", () => {
     expect([...store.steps]).toEqual([1, 2, 3, 4, 5, 6]);
     expect(store.column("loss")[5]).toBe(60);
     expect(store.isMissing("old", 5)).toBe(true);
+    // From the moment it resumes, not from its first step on.
+    store.keepTo(4);
+    expect([...store.steps]).toEqual([1, 2, 3, 4]);
+    store.keepTo(0);
+    expect(store.length).toBe(0);
   });
 
   it("keeps all values past its first capacity and tells listeners once per load", () => {

@@ -230,7 +230,7 @@ function MainCurve(props: {
       </a>
       <figcaption className="muted">
         {begun
-          ? `${name} over ${counted(length, "step")}`
+          ? `${name}, smoothed, over ${counted(length, "step")}`
           : `The curve of the ${name.toLowerCase()} begins with step 2`}
         {gain === undefined && active && due !== null && `; the gain on held-out rows is first measured at step ${due}`}
         {gain !== undefined && last !== undefined && (

@@ -21,7 +21,7 @@ import { useEvaluations, useStepGroups, type ViewedRun } from "../../components/
 import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run/run.ts";
-import { counted, NONE } from "../../styles/format.ts";
+import { counted } from "../../styles/format.ts";
 import { Alarms, useAlarms } from "./alarms.tsx";
 import { StepStrip, useLiveGroups } from "./live.tsx";
 import { arrangeCharts, measuredCharts, ofRun, overviewOf } from "./overview.ts";
@@ -172,7 +172,7 @@ function ResultCard(props: {
       </div>
       <p className="row wrap gap-2-4 muted">
         <span>
-          Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals
+          {result !== null && `Step ${result.first.report.step} to ${result.last.report.step}, `}95 % intervals
           {(config?.selectionShare ?? 0) > 0 && ", without the rows that choose the best checkpoint"}
         </span>
         <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>Best and worst rows</a>

@@ -75,10 +75,9 @@ export class MetricStore {
     this.#tell();
   }
 
-  /** Removes all data. */
-  clear(): void {
-    this.#length = 0;
-    this.#columns.clear();
+  /** Drops the steps after one: a resumed run does them again. */
+  keepTo(step: number): void {
+    this.#drop(step + 1);
     this.#tell();
   }
 
@@ -90,8 +89,13 @@ export class MetricStore {
     };
   }
 
-  #put(step: number, metrics: StepMetrics): void {
+  /** Drops a step and those after it. */
+  #drop(step: number): void {
     while (this.#length > 0 && (this.#steps[this.#length - 1] as number) >= step) this.#length--;
+  }
+
+  #put(step: number, metrics: StepMetrics): void {
+    this.#drop(step);
     if (this.#length === this.#steps.length) this.#grow();
     const at = this.#length++;
     this.#steps[at] = step;

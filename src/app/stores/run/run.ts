@@ -82,7 +82,7 @@ export function isActive(state: RunState): boolean {
 export function beginRun(manifest: RunManifest, resumedAt: number, heldOutRows: number): void {
   const before = useRun.getState();
   const same = before.runId === manifest.id;
-  if (!same && resumedAt === 0) metricStore(manifest.id).clear();
+  metricStore(manifest.id).keepTo(resumedAt);
   useRun.setState({
     ...EMPTY,
     runId: manifest.id,
