@@ -13,10 +13,10 @@ import { decodeBlocker, FOLD_BYTES } from "../../src/engine/policy/decode/decode
 import { FULL_SAMPLING, type GenerateOptions } from "../../src/engine/policy/decode/sampler.ts";
 import { forAny, tensorSeed } from "../support/any.ts";
 import { type DecodeForm, expectLikeHost, keyOf, LOADED, packedLanguage, WIDE } from "../support/decoding.ts";
-import { checkedGpu } from "../support/gpu.ts";
+import { recordedGpu } from "../support/naga.ts";
 import { tinyConfig, tinyLanguage } from "../support/tiny-language.ts";
 
-checkedGpu();
+const naga = recordedGpu();
 
 const LIMIT = 2 ** 27;
 /** Elements per block that fit any matrix in one block. */
@@ -153,3 +153,5 @@ it("rows of any model are those of the host", async () => {
     await expectLikeHost(tiny, groups, { sampler, greedy, maxCompletionLength, stop, key }, [true, false], where);
   });
 });
+
+it("naga computes the same values, and the same bits twice", naga);

@@ -21,12 +21,12 @@ import { keptTable, parseTable, type TuningTable, tableText } from "../../src/en
 import { languageSweep, sweepRates } from "../../src/plugins/card/sweep.ts";
 import { TINY_DECODER } from "../../src/plugins/diagnostics/checks.ts";
 import { tuneKernels } from "../../src/plugins/tuner/tuner.ts";
-import { checkedGpu } from "../support/gpu.ts";
-import { distance, onCpu, randomTensor, valuesAndGradients } from "../support/kernels.ts";
+import { distance, FORM_TOLERANCE, onCpu, randomTensor, valuesAndGradients } from "../support/kernels.ts";
+import { recordedGpu } from "../support/naga.ts";
 import { expectSameBits } from "../support/same-bits.ts";
 import { openTestLab, repeatable } from "../support/session.ts";
 
-checkedGpu();
+const naga = recordedGpu();
 let lanes = 0;
 beforeAll(() => {
   lanes = subgroupSize();
@@ -65,7 +65,7 @@ async function eachForm<Name extends ProductName | AttentionName>(
       expect(asked.length).toBeGreaterThan(0);
       found.forEach((array, i) => {
         const what = `${form}, ${subgroups} lanes, ${i === 0 ? "value" : `gradient ${i}`}`;
-        expect(distance(array, expected[i] as Float32Array, 0.1), what).toBeLessThan(5e-5);
+        expect(distance(array, expected[i] as Float32Array, 0.1), what).toBeLessThan(FORM_TOLERANCE);
         expectSameBits(again[i] as Float32Array, array, what);
       });
     }
@@ -141,6 +141,8 @@ it.each([96, 128])("attention of heads of %i in the largest tiles", async (width
     attention(q as Tensor, k as Tensor, v as Tensor, 0.1, hidden, undefined);
   await eachForm(["tiles-64-64"], run, inputs, [mask]);
 });
+
+it("naga computes the same values, and the same bits twice", naga);
 
 it("the tuner fills an empty table, stops when asked, and a run keeps its table and resumes with it", async () => {
   const lab = await openTestLab();

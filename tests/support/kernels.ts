@@ -8,6 +8,9 @@ import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtim
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { expectSameBits } from "./same-bits.ts";
 
+/** Bound of the distance between one form of a kernel and another, or a reference. */
+export const FORM_TOLERANCE = 5e-5;
+
 /** Repeatable normal numbers times `scale`. */
 export function randomTensor(shape: readonly number[], seed: number, scale = 1): Tensor {
   return tf.tidy(() => tf.randomNormal([...shape], 0, 1, "float32", seed).mul(scale));

@@ -13,11 +13,11 @@ import { applyRope, ropeTable } from "../../../src/engine/gpu/kernels/rope.ts";
 import { setSubgroupSize, subgroupSize } from "../../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
-import { checkedGpu } from "../../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
+import { recordedGpu } from "../../support/naga.ts";
 
 let lanes = 0;
-checkedGpu();
+const naga = recordedGpu();
 beforeAll(() => {
   lanes = subgroupSize();
 });
@@ -240,3 +240,5 @@ it("attention of any shape, order and mask has stock values and gradients", asyn
     mask?.dispose();
   });
 });
+
+it("naga computes the same values, and the same bits twice", naga);

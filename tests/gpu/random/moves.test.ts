@@ -6,11 +6,11 @@ import { placedRows } from "../../../src/engine/gpu/kernels/placed-rows.ts";
 import { setAdapterKind, switchCustomKernels } from "../../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
-import { checkedGpu } from "../../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
+import { recordedGpu } from "../../support/naga.ts";
 import { expectSameBits } from "../../support/same-bits.ts";
 
-checkedGpu();
+const naga = recordedGpu();
 
 const ELEMENTS = 20_000;
 
@@ -178,3 +178,5 @@ it("image positions of any grid are the sines and cosines of double precision", 
     tf.dispose([matrix, found]);
   });
 });
+
+it("naga computes the same values, and the same bits twice", naga);

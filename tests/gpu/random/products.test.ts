@@ -16,11 +16,12 @@ import { shaderSource } from "../../../src/engine/gpu/runtime/pipelines.ts";
 import { setDispatchWork } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
-import { checkedGpu, useGpu } from "../../support/gpu.ts";
+import { useGpu } from "../../support/gpu.ts";
 import { distance, expectLikeStock, packedOrPlain, randomTensor, valuesAndGradients } from "../../support/kernels.ts";
+import { recordedGpu } from "../../support/naga.ts";
 import { expectSameBits } from "../../support/same-bits.ts";
 
-checkedGpu();
+const naga = recordedGpu(/subgroup matrices/);
 afterEach(() => {
   setFormTable(new Map());
   setDispatchWork();
@@ -318,3 +319,5 @@ it("convolutions of any shape have stock values and gradients", async () => {
     await expectLikeStock(run, inputs);
   });
 });
+
+it("naga computes the same values, and the same bits twice", naga);
