@@ -64,6 +64,8 @@ class Replay:
             required_features=[name for name in wanted if name in self.adapter.features],
             required_limits={name: self.adapter.limits[name] for name in LIMITS},
         )
+        submits = [commands for call, commands, *_ in self.lines if call == "submit"]
+        self.used = {given[0] for commands in submits for command, *given in commands if command == "run"}
         self.layouts: dict[int, wgpu.GPUBindGroupLayout] = {}
         self.pipelines: dict[int, wgpu.GPUComputePipeline] = {}
         self.outputs: dict[int, dict[int, str]] = {}
@@ -78,7 +80,7 @@ class Replay:
         self.layouts[id] = self.device.create_bind_group_layout(entries=entries)
 
     def pipeline(self, id: int, name: str, code: str, entry: str, constants: dict, layout: int | None) -> None:
-        if id in self.pipelines or name in self.refused:
+        if id not in self.used or id in self.pipelines or name in self.refused:
             return
         self.outputs[id] = {int(at): type.strip() for at, type in OUTPUT.findall(code)}
         try:

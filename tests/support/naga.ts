@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, type TestContext } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { subgroupSize } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { checkedGpu } from "./gpu.ts";
 import { FORM_TOLERANCE } from "./kernels.ts";
 import { recordCalls } from "./recorder.ts";
@@ -17,7 +18,10 @@ const interpreter = process.env.PYTHON || "python3";
 const environment = { ...process.env };
 
 function ask(...args: string[]) {
-  return spawnSync(interpreter, args, { encoding: "utf8", env: environment, maxBuffer: 2 ** 26 });
+  // llvmpipe's subgroups are as wide as its vectors, and a recorded program may count on the lanes of Dawn's device.
+  const lanes = subgroupSize();
+  const width = lanes === 0 ? {} : { LP_NATIVE_VECTOR_WIDTH: String(32 * lanes) };
+  return spawnSync(interpreter, args, { encoding: "utf8", env: { ...environment, ...width }, maxBuffer: 2 ** 26 });
 }
 
 /** Why there is no naga here; undefined if there is. */
@@ -35,6 +39,7 @@ export function askNaga(program: string, ...args: string[]): unknown {
 
 /** What naga_replay.py prints. */
 export interface Replayed {
+  readonly adapter: string;
   readonly programs: number;
   readonly dispatches: number;
   readonly reads: number;
