@@ -10,10 +10,14 @@ import { FORM_TOLERANCE, randomTensor } from "../support/kernels.ts";
 import { type Replayed, replayed, withoutNaga } from "../support/naga.ts";
 import { recordCalls } from "../support/recorder.ts";
 
-it("a changed constant, a changed comparison and a program that naga refuses are reported", async ({ skip }) => {
+it("a changed constant, a changed comparison and a program that naga refuses are reported", async ({
+  skip,
+  onTestFinished,
+}) => {
   const missing = withoutNaga();
   if (missing !== undefined) skip(missing);
   const folder = mkdtempSync(join(tmpdir(), "lab-naga-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
   const record = join(folder, "record");
   const { globals } = await import("webgpu");
   let reading = "gelu";
@@ -42,5 +46,4 @@ it("a changed constant, a changed comparison and a program that naga refuses are
   expect(constant.greater).toBe(0);
   expect(changed("x > y", "x < y").distances.greater).toBe("infinity");
   expect(Object.keys(changed("fn bell(", "fn bell(;").refused)).toEqual(["lab-gelu-1"]);
-  rmSync(folder, { recursive: true });
 });
