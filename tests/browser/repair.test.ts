@@ -49,14 +49,14 @@ it("Train it yourself stays with the same rows, and ends with the result in plac
   const curve = page.getByTestId("home-curve");
   await curve.getByText("Step 1", { exact: true }).waitFor();
   await curve.getByText(/^The curve of the reward begins with step 2; .* measured at step 1$/).waitFor();
-  expect(await caption()).toMatch(/: the start is answered after step 1$/);
+  expect(await caption()).toMatch(/held-out rows; their first answers come after step 1$/);
   expect(await rows.first().textContent()).toMatch(/^no answer yet/);
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
   await expect.poll(heading).toBe("Your run has ended");
   // Home and the strip count the same steps.
   await expect.poll(() => page.getByTestId("home-run").textContent()).toMatch(/step 1 of 1/);
   expect(await page.getByTestId("step").textContent()).toBe("1/1");
-  await expect.poll(caption).toMatch(/: step 0 and step 1\. Blue: the given region; green: the partner's mask$/);
+  await expect.poll(caption).toMatch(/ at step 0 and step 1\. Blue: the given region; green: the partner's mask$/);
   expect(await ids()).toEqual(recorded);
   await expect.poll(() => page.getByTestId("home-curve").getByTestId("gain-numbers").textContent()).toMatch(/^greedy /);
   for (const name of ["Compare", "Export"]) await page.getByRole("link", { name, exact: true }).waitFor();

@@ -68,15 +68,16 @@ export function BeforeAfter(props: {
   const when = from === to ? `step ${to}, the only evaluation so far` : `step ${from} and step ${to}`;
   const outlines = `Blue: the given region; ${maskOwner(score) === "policy" ? "orange: the policy's" : "green: the partner's"} mask`;
   const all = last?.rows.filter(({ part }) => part !== "selection").length ?? 0;
-  const over = among < all ? `the first ${among} of ${all}, those that your settings evaluate` : "all";
+  const over =
+    among < all ? `the first ${among} held-out rows, which your settings evaluate too` : counted(all, "held-out row");
   return (
     <section className="grid gap-2" aria-label="Before and after">
       {children}
       <figure className={`grid gap-2 ${styles.rows}`} data-testid="before-after">
         <figcaption className="muted small">
-          {counted(shown.current.length, "held-out row")}
-          {last !== undefined && `, spread evenly over ${over}`}, without sampling:{" "}
-          {last === undefined ? "the start is answered after step 1" : `${when}. ${outlines}`}
+          {last === undefined
+            ? `${counted(shown.current.length, "held-out row")}; their first answers come after step 1`
+            : `${shown.current.length} of ${over}, evenly spread, answered without sampling at ${when}. ${outlines}`}
         </figcaption>
         <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets">
           {last === undefined
