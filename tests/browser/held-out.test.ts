@@ -44,7 +44,7 @@ beforeAll(async () => {
   }`);
   await lab.page.getByTestId("strip-start").click();
   await shownRows()
-    .getByText(/: step 0, the only evaluation so far$/)
+    .getByText(/ at step 0, the only evaluation so far\./)
     .waitFor();
   firstShown = await shownSides();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");

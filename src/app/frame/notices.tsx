@@ -172,7 +172,7 @@ function MissingData(): ReactNode {
   );
 }
 
-/** Offers the data and the model that the user opened last, and the settings of the newest run while none is changed. */
+/** Offers the data and the model that the user opened last; on Home and Setup, the settings of the newest run while none is changed. */
 function LastTime(): ReactNode {
   const [hidden, setHidden] = useState("");
   const replaced = useSession((session) => session.replaced);
@@ -189,8 +189,9 @@ function LastTime(): ReactNode {
   // Rows of the user take the place of the offer.
   const own = name !== undefined && builtInRows(name) === undefined;
   const names = own ? "" : offered.map((one) => one.name).join(" and ");
+  const starts = useRoute(({ screen }) => screen === "home" || screen === "setup");
   const run = useSession(({ newest, config, preset }) =>
-    newest != null && isUntouched(preset) && differs(newest.config, config) ? newest : null,
+    starts && newest != null && isUntouched(preset) && differs(newest.config, config) ? newest : null,
   );
   const shown = [names, run?.title].filter(Boolean).join(" and ");
   if (shown === hidden || busy || waits) return null;

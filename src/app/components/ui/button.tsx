@@ -31,7 +31,7 @@ export function Button(props: ButtonProps): ReactNode {
         {...(blocked ? { "aria-disabled": true, "aria-describedby": reason, title: blocker } : {})}
         onClick={(event) => {
           const moved = event.detail > 1 && pressed !== event.currentTarget;
-          pressed = event.currentTarget;
+          if (event.detail === 1) pressed = event.currentTarget;
           if (!blocked && !moved) onClick?.(event);
         }}
       >
