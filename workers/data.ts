@@ -8,7 +8,7 @@ import { decodeRle } from "../src/engine/data/mask/rle.ts";
 import { findRow, isStoredRow, otherCaptions, rawRow, rowsHash } from "../src/engine/data/open-rows.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
-import { checkRegionSet, describeSet, type SetInfo } from "../src/engine/data/set-info.ts";
+import { checkRegionSet, describeSet, type SetInfo, whyNoRow } from "../src/engine/data/set-info.ts";
 import type { DataMapping } from "../src/engine/data/tables/mapping.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
 import type { RunExport } from "../src/engine/export/export-names.ts";
@@ -79,14 +79,14 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
     for (const [name, source] of pictures) sources.set(name, source);
     throw thrown;
   });
-  // A table with wrongly mapped columns can be corrected, so it replaces the open set; a damaged one without rows cannot.
-  const tables = set.files.some(({ parts = [], rows }) => parts.length > 0 && rows > 0);
-  if (set.summaries.length === 0 && !tables && before.opened !== null) {
+  // Columns that were not found, or that the user corrects, can be named by hand: such files replace the open ones.
+  const correctable = set.files.some(
+    ({ adapter, parts = [], rows }) => parts.length > 0 && rows > 0 && (mapping !== null || adapter === ""),
+  );
+  if (set.summaries.length === 0 && !correctable && (before.opened?.set.summaries.length ?? 0) > 0) {
     // Files without training rows may still hold an evaluation suite.
     opened = before.opened;
-    // A remark, such as on shards that are not here, is no cause.
-    const reason = set.skipped.find(({ lost }) => lost !== 0)?.reason ?? "they contain no rows";
-    throw badInput(shortened(`No usable row in ${names.join(" + ")}: ${reason}`, REASON) + KEPT);
+    throw badInput(shortened(whyNoRow(set.skipped, names), REASON) + KEPT);
   }
   opened = { set, byId };
   return describeSet(

@@ -26,6 +26,17 @@ afterAll(async () => {
   files.remove();
 });
 
+/** Annotations of pictures that are not beside them. */
+function coco(pictures: number): string {
+  const ids = Array.from({ length: pictures }, (_, at) => at + 1);
+  const box = { segmentation: [[0, 0, 2, 0, 2, 2]], bbox: [0, 0, 2, 2], area: 2, iscrowd: 0, category_id: 1 };
+  return JSON.stringify({
+    images: ids.map((id) => ({ id, file_name: `${id}.jpg`, width: 4, height: 3 })),
+    annotations: ids.map((id) => ({ ...box, id, image_id: id, caption: "a cat" })),
+    categories: [{ id: 1, name: "cat" }],
+  });
+}
+
 /** As many rows are skipped as there are sentences; the list of data-tools shows each with its file. */
 async function expectSkipped(...sentences: readonly RegExp[]): Promise<void> {
   const { page } = lab;
@@ -86,14 +97,23 @@ describe("a folder of shards with", () => {
   });
 
   it.each([
-    ["broken.json", '{"images": [{"id": 1, ', /broken\.json is cut off/],
+    ["broken.json", '{"images": [{"id": 1, ', /^No usable row in broken\.json: it is cut off/],
     [
       "empty-coco.json",
       '{"images": [], "annotations": [], "categories": []}',
-      /no rows were found: empty-coco\.json .*no annotations/,
+      /^No usable row in empty-coco\.json: it .*no annotations/,
     ],
-    ["random.parquet", "neither columns nor rows", /random\.parquet is text, not Parquet/],
-    ["footer.parquet", "PAR1 neither columns nor rows PAR1", /footer\.parquet .*footer/],
+    [
+      "instances.json",
+      coco(3),
+      /^No usable row in instances\.json: the picture .*"1\.jpg".* does not exist \(the first of 3 rows\);/,
+    ],
+    ["random.parquet", "neither columns nor rows", /^No usable row in random\.parquet: it is text, not Parquet/],
+    [
+      "footer.parquet",
+      "PAR1 neither columns nor rows PAR1",
+      /^No usable row in footer\.parquet: it is damaged: it states a footer/,
+    ],
   ])(
     "%s alone is refused in one sentence that names the cause and replaces the one before, and the open rows are kept",
     async (name, text, cause) => {
@@ -104,6 +124,7 @@ describe("a folder of shards with", () => {
       await expect.poll(() => problems(page)).toEqual([expect.stringMatching(cause)]);
       expect((await problems(page))[0]).toMatch(/the open rows are kept$/);
       await expect.poll(() => page.getByTestId("data-counts").textContent()).toBe(before);
+      await untilReady(page);
     },
   );
 
@@ -123,7 +144,11 @@ describe("a folder of shards with", () => {
     await page.getByTestId("pick-shard-files").setInputFiles([numbered]);
     await expect
       .poll(() => problems(page))
-      .toEqual([expect.stringMatching(/cut off at byte \d+: .*; no row before it kept; the open rows are kept$/)]);
+      .toEqual([
+        expect.stringMatching(
+          /^No usable row in data-00000-of-00002\.arrow: record batch 1 is cut off at byte \d+: it needs \d+ bytes; the file has no complete row; the open rows are kept$/,
+        ),
+      ]);
     await page.getByTestId("pick-shard-files").setInputFiles([join(files.folder("text"), "good.arrow")]);
     await expect.poll(() => problems(page)).toEqual([]);
   });

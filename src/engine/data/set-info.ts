@@ -1,3 +1,4 @@
+import { addTo } from "../bytes/collections.ts";
 import { badInput, LabError, LONGEST_SENTENCE, quote, shortened, toLabError } from "../errors.ts";
 import { decodeSample } from "./film-strip.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
@@ -275,6 +276,31 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
     checks,
     pairs: set.answers.samples(),
   };
+}
+
+/** Maximum characters of the reasons in a sentence. */
+const REASONS = 200;
+
+/**
+ * The sentence on files without a usable row: their two most frequent reasons, each with its number of rows or files.
+ * @param names names of the opened files or folders
+ */
+export function whyNoRow(skipped: readonly SkippedRow[], names: readonly string[]): string {
+  const kinds = new Map<string, SkippedRow[]>();
+  for (const one of skipped) {
+    // A remark, such as on shards that are not here, is no cause. Reasons that differ in names or numbers are one kind.
+    if (one.lost !== 0) addTo(kinds, one.reason.replace(/"[^"]*"|\d+/g, ""), one);
+  }
+  const told = [...kinds.values()].sort((a, b) => b.length - a.length).slice(0, 2);
+  const name = names.join(" + ");
+  const reasons = told.map((all) => {
+    const [{ reason, row }] = all as [SkippedRow];
+    const own = [`${name}: `, `${name} `].find((start) => reason.startsWith(start));
+    const text = own === undefined ? reason : `${own.endsWith(": ") ? "" : "it "}${reason.slice(own.length)}`;
+    const first = all.length === 1 ? "" : ` (the first of ${all.length} ${row < 0 ? "files" : "rows"})`;
+    return shortened(text, REASONS / told.length) + first;
+  });
+  return `No usable row in ${name}: ${reasons.join("; ") || "it contains no rows"}`;
 }
 
 /** Roles of the columns as text. */

@@ -90,7 +90,7 @@ export function nothingFound(
 ): SkippedRow {
   const [first] = unused;
   const because = (reason: string): SkippedRow => ({ file: "", row: -1, column: "", reason });
-  if (first !== undefined) return because(`no rows were found: ${first.name} has ${first.reason}`);
+  if (first !== undefined) return because(`${first.name} has ${first.reason}`);
   const endings = new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))));
   const kinds = shortened([...endings].slice(0, 5).join(", "), LONGEST_KINDS);
   const { length } = folder.paths;

@@ -153,8 +153,8 @@ async function indexArrow(source: ByteSource, signal?: AbortSignal): Promise<Arr
   if (schema === undefined) throw bad(source, `has no readable schema: ${problem ?? "there is none"}`);
   if (problem !== undefined) {
     const batch = batches.length === 1 ? "1 complete batch" : `${batches.length} complete batches`;
-    const kept = rows === 0 ? "no row" : `${batch} with ${rows} ${rows === 1 ? "row" : "rows"}`;
-    problem = `${source.name}: ${problem}; ${kept} before it kept`;
+    const kept = `${batch} with ${rows} ${rows === 1 ? "row" : "rows"} before it kept`;
+    problem = `${source.name}: ${problem}; ${rows === 0 ? "the file has no complete row" : kept}`;
   }
   const { columns, metadata } = schema;
   return { columns, metadata, batches, rows, problem };
