@@ -87,8 +87,8 @@ export const runCalls = {
     return found[0]?.id ?? null;
   },
   /**
-   * Opens an exported run in place, or adds its steps to the stored run that it continues. Returns its id and whether
-   * it is stored; null if the files contain no run.
+   * Opens an exported run in place, or adds its steps to the stored run that it continues. Returns its id, whether it
+   * is stored, and whether the stored one had everything of it already; null if the files contain no run.
    * @throws LabError when it is damaged, or stored here with other steps
    */
   async importRun(folder: FolderRef) {
@@ -96,9 +96,9 @@ export const runCalls = {
     if (found === null) return null;
     const { id, store } = found;
     const stored = (await (await openOpfsStore()).size(`${id}/run.json`)) !== null;
-    if (stored) await (await runs()).takeOver(id, store);
-    else addElsewhere(id, store);
-    return { id, stored };
+    const known = stored && !(await (await runs()).takeOver(id, store));
+    if (!stored) addElsewhere(id, store);
+    return { id, stored, known };
   },
   runs: storedRuns,
   /** Read-only runs stored elsewhere: served with the page, dropped, or at an address. */

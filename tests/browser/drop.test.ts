@@ -7,6 +7,7 @@ import type { CDPSession } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
+import type { KeptFolder } from "../../src/app/components/upload/take-files.ts";
 import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 import { arePluggedIn, testWith } from "../support/plugins.ts";
 import { png, row } from "../unit/data/make.ts";
@@ -46,8 +47,8 @@ afterAll(async () => {
 const TITLE = "verylongword".repeat(20);
 
 /** The manifest of a run under another id and title. */
-const otherManifest = (text: string): Uint8Array =>
-  strToU8(JSON.stringify({ ...(JSON.parse(text) as object), id: "other", title: TITLE }));
+const otherManifest = (text: string, id = "other"): Uint8Array =>
+  strToU8(JSON.stringify({ ...(JSON.parse(text) as object), id, title: TITLE }));
 
 /** The recorded run under another id: as a zip, as a zip that breaks off, has a changed digit or a changed byte in its rollouts, as a folder with damaged curves; and no data at all. */
 function writeRun(): void {
@@ -73,11 +74,22 @@ function writeRun(): void {
   };
   writeFileSync(join(place, "digit.zip"), changed("other/metrics.jsonl", 40));
   writeFileSync(join(place, "rollouts.zip"), changed("other/rollouts/step-000010.arrow", 5000));
+  const { "other/run.json": manifest = "", "other/metrics.jsonl": metrics = "", ...rest } = files;
+  const kept = { ...rest, "kept/run.json": otherManifest(Buffer.from(manifest).toString(), "kept") };
+  writeFileSync(join(place, "kept.zip"), zipSync(renamed({ ...kept, "kept/metrics.jsonl": metrics })));
+  const differing = Buffer.from(metrics)
+    .toString()
+    .replace(/"loss":/, '"loss":1');
+  writeFileSync(join(place, "differing.zip"), zipSync(renamed({ ...kept, "kept/metrics.jsonl": strToU8(differing) })));
   mkdirSync(join(place, "damaged"));
   writeFileSync(join(place, "damaged/run.json"), files["other/run.json"] as Uint8Array);
   writeFileSync(join(place, "damaged/metrics.jsonl"), '{"step": 1}\n{"step"\n{"step": 3}\n');
   writeFileSync(join(place, "notes.txt"), "no data");
 }
+
+/** The same files in the folder "kept". */
+const renamed = (files: Readonly<Record<string, Uint8Array>>): Record<string, Uint8Array> =>
+  Object.fromEntries(Object.entries(files).map(([path, bytes]) => [path.replace(/^other/, "kept"), bytes]));
 
 /** Drags paths over the middle of the page; the browser creates the items, as for files from a file manager. */
 async function drag(paths: readonly string[], ...types: ("dragEnter" | "dragOver" | "drop")[]): Promise<void> {
@@ -225,6 +237,55 @@ it("two folders of one name, with a folder inside: all rows are there, distingui
   expect((await problems(lab.page)).filter((problem) => !problem.startsWith("WebGPU"))).toEqual([]);
 });
 
+testWith("archives")(
+  "a stored run and rows dropped together: the run is shown or refused in a sentence, the rows open",
+  async () => {
+    const { page } = lab;
+    // The recorded run, as if it was trained here.
+    await page.evaluate(async (title) => {
+      const base = new URL("pocket/recorded/", document.baseURI);
+      const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
+      const runs = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs", { create: true });
+      for (const { path } of files) {
+        const [name = "", ...folders] = path.split("/").slice(1).reverse();
+        let folder = await runs.getDirectoryHandle("kept", { create: true });
+        for (const one of folders.reverse()) folder = await folder.getDirectoryHandle(one, { create: true });
+        const response = await fetch(new URL(path, base));
+        const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
+        if (path.endsWith("run.json")) {
+          const manifest = (await response.json()) as object;
+          await writer.write(JSON.stringify({ ...manifest, id: "kept", title }));
+        } else await writer.write(await response.arrayBuffer());
+        await writer.close();
+      }
+    }, "kept run");
+    const told = async () => (await problems(page)).filter((problem) => !problem.startsWith("WebGPU"));
+    const known = /^The run in kept\.zip is stored in this browser already, with all of its steps; nothing was changed/;
+    const differs = /^Run "kept" is stored in this browser with 25 steps, which the opened run does not continue/;
+    await drag(["kept.zip"], "dragEnter", "dragOver", "drop");
+    await expect.poll(told).toEqual([expect.stringMatching(known)]);
+    await page.getByRole("heading", { name: "kept run" }).waitFor();
+    expect(page.url()).toMatch(/screen=train.*run=kept/);
+    await drag(["differing.zip", "one/train"], "dragEnter", "dragOver", "drop");
+    await rowsAre(7);
+    await expect.poll(told).toEqual([expect.stringMatching(differs), expect.stringMatching(known)]);
+    // What opens again later is the rows alone.
+    await expect.poll(keptNames).toContain("data train: train");
+    // Sentences about a run go with it, and its other version opens.
+    await show(page, { screen: "runs" });
+    await page.locator("tr[data-run=kept]").getByTestId("more-of-run").click();
+    await page.getByRole("menuitem", { name: "Delete…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await expect.poll(told).toEqual([]);
+    await drag(["differing.zip"], "dragEnter", "dragOver", "drop");
+    await page.getByText("imported run, read-only").waitFor();
+    expect(await told()).toEqual([]);
+    await show(page, { screen: "data" });
+    await page.reload();
+    await page.getByTestId("data-counts").waitFor();
+  },
+);
+
 it("rows of the user that rows of the page replace are offered again", async () => {
   const { page } = lab;
   await show(page, { screen: "data" });
@@ -239,7 +300,7 @@ it("rows of the user that rows of the page replace are offered again", async () 
   await expect.poll(() => offer.count()).toBe(0);
 });
 
-/** What the page has kept for a later visit. It keeps a folder shortly after the rows are shown. */
+/** What the page has kept for a later visit, with the handles that open it. It keeps a folder shortly after the rows are shown. */
 const keptNames = (): Promise<unknown[]> =>
   lab.page.evaluate(
     () =>
@@ -247,10 +308,11 @@ const keptNames = (): Promise<unknown[]> =>
         const opening = indexedDB.open("sa2va-lab", 1);
         opening.onerror = () => reject(opening.error);
         opening.onsuccess = () => {
-          const keys = opening.result.transaction("folders").objectStore("folders").getAllKeys();
+          const all = opening.result.transaction("folders").objectStore("folders").getAll() as IDBRequest<KeptFolder[]>;
           opening.result.close();
-          keys.onsuccess = () => resolve(keys.result);
-          keys.onerror = () => reject(keys.error);
+          all.onsuccess = () =>
+            resolve(all.result.map((one) => `${one.kind} ${one.name}: ${one.handles.map(({ name }) => name)}`));
+          all.onerror = () => reject(all.error);
         };
       }),
   );
@@ -272,7 +334,7 @@ it("a folder that was opened by hand is offered at the next visit, and one click
   await show(page, { screen: "data" });
   await page.getByRole("button", { name: "Open folder…" }).click();
   await rowsAre(3);
-  await expect.poll(keptNames).toContain("data mine");
+  await expect.poll(keptNames).toContain("data mine: mine");
   await page.reload();
   const offer = page.getByTestId("last-time");
   await expect.poll(() => offer.textContent()).toMatch(/^Last time: mine/);
@@ -315,4 +377,6 @@ it("a folder whose permission has lapsed is asked for by that click alone, and a
   await open.click();
   await rowsAre(3);
   expect(await clicks()).toEqual([true, true]);
+  // The refusal goes once the folder is open.
+  await expect.poll(async () => (await problems(page)).join()).not.toMatch(/may not read/);
 });

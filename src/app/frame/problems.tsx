@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../components/ui/icons.tsx";
 import { linkTo } from "../stores/route.ts";
-import { dismissProblem, type Problem, useSession } from "../stores/session.ts";
+import { dropProblems, type Problem, useSession } from "../stores/session.ts";
 import styles from "./frame.module.css";
 
 /** Open problems, newest first, until they are dismissed. */
@@ -27,7 +27,7 @@ export function ProblemLine({ problem: { id, code, message, times } }: { readonl
   // There, runs can be deleted and the space that they take is shown.
   const runs = code === "storage" ? <a href={linkTo({ screen: "runs" })}>Stored runs</a> : null;
   return (
-    <Line onDismiss={() => dismissProblem(id)} action={runs}>
+    <Line onDismiss={() => dropProblems((problem) => problem.id === id)} action={runs}>
       {message}
       {times > 1 && <span className="muted"> × {times}</span>}
     </Line>

@@ -23,8 +23,8 @@ interface ModelProgress extends LoadProgress {
   readonly rate: number;
 }
 
-/** What a problem is about: it goes when this changes. "busy": something in progress was in the way. */
-export type ProblemCause = "busy" | "data" | "model" | "run";
+/** What a problem is about: it goes when this changes. "busy": something in progress was in the way; "training": a run waits or failed. */
+export type ProblemCause = "busy" | "data" | "model" | "run" | "training" | `import ${string}`;
 
 /** A listed error until it is dismissed; a repeated message only increases its count. */
 export interface Problem extends WireError {
@@ -96,8 +96,11 @@ export function addProblem(error: Omit<Problem, "id" | "times">): void {
   });
 }
 
-export function dismissProblem(id: number): void {
-  useSession.setState(({ problems }) => ({ problems: problems.filter((problem) => problem.id !== id) }));
+/** Takes problems off the list. */
+export function dropProblems(drop: (problem: Problem) => boolean): void {
+  const { problems } = useSession.getState();
+  const left = problems.filter((problem) => !drop(problem));
+  if (left.length < problems.length) useSession.setState({ problems: left });
 }
 
 /** Names a run that was opened from elsewhere. */
@@ -107,9 +110,7 @@ export function addElsewhere(id: string, from: SessionState["elsewhere"][string]
 
 /** Takes problems of these causes off the list, because the causes are gone. */
 export function settleProblems(...causes: readonly ProblemCause[]): void {
-  const { problems } = useSession.getState();
-  const left = problems.filter(({ cause }) => cause === undefined || !causes.includes(cause));
-  if (left.length < problems.length) useSession.setState({ problems: left });
+  dropProblems(({ cause }) => cause !== undefined && causes.includes(cause));
 }
 
 export function setTheme(theme: Theme): void {

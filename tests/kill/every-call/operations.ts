@@ -1,5 +1,4 @@
 /** What the list of runs does to a stored run, ended or failed at every call. No run computes here. */
-import { LabError } from "../../../src/engine/errors.ts";
 import { usableCheckpoint } from "../../../src/engine/rl/run/start/stored-state.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { forkRun } from "../../../src/engine/runs/library/fork.ts";
@@ -166,7 +165,7 @@ export async function* operationPoints(
 
 /** Problems of what an interruption left: what is listed, what has changed, and whether the operation can be repeated. */
 async function checked(
-  { name, act, changes, check, again }: Operation,
+  { act, changes, check, again }: Operation,
   where: FileSystemName,
   base: Tree,
   tree: Tree,
@@ -182,11 +181,7 @@ async function checked(
     problems.push(...(await listed(opened)));
     problems.push(...((await check?.(opened, after)) ?? []));
     await again?.(opened.store);
-    await act(opened.store, complete).catch((thrown: unknown) => {
-      // A run that is complete already is not taken over again.
-      const complete = thrown instanceof LabError && /does not continue/.test(thrown.message);
-      if (!complete || name !== "take-over") throw thrown;
-    });
+    await act(opened.store, complete);
     for (const id of [ID, FORK]) problems.push(...compared(described(after, id), described(opened.tree(), id)));
   } catch (thrown) {
     problems.push(`it ended with "${String(thrown instanceof Error ? thrown.message : thrown)}"`);

@@ -27,7 +27,7 @@ it("a checkpoint and data that both fail are both listed", async () => {
   await expect.poll(listed).toEqual(expect.arrayContaining(["No table", "No tensor"]));
 });
 
-it("an adapter opens beside the data it was dropped with; of two, neither", async () => {
+it("an adapter opens beside the data it was dropped with; of two, neither, and the data still", async () => {
   const asked: string[] = [];
   openFakeLab({
     data: { open: async () => Promise.reject(badInput(`Rows of ${asked.push("data")}`)) },
@@ -38,9 +38,11 @@ it("an adapter opens beside the data it was dropped with; of two, neither", asyn
   });
   await takeFiles(files("set/ad/adapter_config.json", "set/x.arrow"), "any");
   await expect.poll(() => [...asked].sort()).toEqual(["adapter", "data"]);
-  await expect(takeFiles(files("a/adapter_config.json", "b/adapter_config.json"), "any")).rejects.toThrow(
-    "Several adapters were dropped (a, b)",
-  );
+  await takeFiles(files("a/adapter_config.json", "b/adapter_config.json", "x.arrow"), "any");
+  const listed = () => useSession.getState().problems.map(({ message }) => message);
+  await expect
+    .poll(listed)
+    .toEqual(expect.arrayContaining(["Several adapters were dropped (a, b). Open one at a time", "Rows of 3"]));
 });
 
 it("an adapter is read after the checkpoint it was dropped with", async () => {
@@ -73,7 +75,10 @@ it("runs open beside the data they were dropped with, each as its own", async ()
       importRun: async (ref) => {
         asked.push(...names([ref]));
         importing.push(runningOf(IMPORT));
-        return names([ref]).some((name) => /run\.json|runs\.zip/.test(name)) ? { id: "a", stored: false } : null;
+        if (names([ref])[0] === "bad.zip: bad.zip") throw badInput("Another run");
+        return names([ref]).some((name) => /run\.json|runs\.zip/.test(name))
+          ? { id: "a", stored: false, known: false }
+          : null;
       },
       open: async (refs) => {
         asked.push(...names(refs).map((name) => `data ${name}`));
@@ -81,14 +86,16 @@ it("runs open beside the data they were dropped with, each as its own", async ()
       },
     },
   });
-  await takeFiles(files("a/run.json", "a/metrics.jsonl", "runs.zip", "set.zip", "set/x.arrow"), "any");
+  await takeFiles(files("a/run.json", "a/metrics.jsonl", "runs.zip", "set.zip", "bad.zip", "set/x.arrow"), "any");
   await expect
     .poll(() => asked)
     .toEqual([
-      ...["a: run.json", "a: metrics.jsonl", "runs.zip: runs.zip", "set.zip: set.zip"],
+      ...["a: run.json", "a: metrics.jsonl", "runs.zip: runs.zip", "set.zip: set.zip", "bad.zip: bad.zip"],
       ...["data set.zip: set.zip", "data set: x.arrow"],
     ]);
   // The page names what it reads meanwhile.
-  expect(importing).toEqual(["a", "runs.zip", "set.zip"]);
+  expect(importing).toEqual(["a", "runs.zip", "set.zip", "bad.zip"]);
   expect(runningOf(IMPORT)).toBeNull();
+  // The refused one is listed.
+  expect(useSession.getState().problems.map(({ message }) => message)).toContain("Another run");
 });

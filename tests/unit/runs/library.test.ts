@@ -360,7 +360,7 @@ test("a stored run takes over the steps that another machine added, and no other
   await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/is being trained and was not changed/);
   release?.();
   await new Promise((resolve) => setTimeout(resolve));
-  await library.takeOver("brave-otter", far);
+  expect(await library.takeOver("brave-otter", far)).toBe(true);
   const { run, metrics, groupSteps } = await library.open("brave-otter");
   expect([metrics.map(({ loss }) => loss), groupSteps, run.checkpoints]).toEqual([[1, 2, 3], [1, 2, 3], [3]]);
   expect(await store.readText("brave-otter/notes.json")).toBe("mine");
@@ -369,8 +369,20 @@ test("a stored run takes over the steps that another machine added, and no other
   await store.remove("brave-otter/checkpoints");
   await library.takeOver("brave-otter", far);
   expect((await library.open("brave-otter")).run.checkpoints).toEqual([3]);
-  // Nothing new, then another step 1.
-  await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/with 3 steps, which the opened run does not/);
+  // The same run, and an earlier export of it: nothing is new and nothing changes.
+  const before = JSON.stringify(await library.open("brave-otter"));
+  expect(await library.takeOver("brave-otter", far)).toBe(false);
+  const early = memoryStore();
+  const start = await createRun(early, manifest());
+  await start.appendStep(1, { loss: 1, "loop2/reward": Number.NaN });
+  expect(await library.takeOver("brave-otter", early)).toBe(false);
+  // With an evaluation, rollouts or a step that the stored run lacks, it is refused.
+  await writeEvaluations(early, "brave-otter", [evaluation(1, 0.5)]);
+  await expect(library.takeOver("brave-otter", early)).rejects.toThrow(/with 3 steps, which the opened run does not/);
+  await early.remove("brave-otter/eval.jsonl");
+  await start.appendGroups(7, [group(7, 1, 0)]);
+  await expect(library.takeOver("brave-otter", early)).rejects.toThrow(/with 3 steps, which the opened run does not/);
+  expect(JSON.stringify(await library.open("brave-otter"))).toBe(before);
   const other = memoryStore();
   await (await createRun(other, manifest())).appendStep(1, { loss: 7 });
   await expect(library.takeOver("brave-otter", other)).rejects.toMatchObject({ code: "bad-input" });

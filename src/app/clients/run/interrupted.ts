@@ -6,7 +6,7 @@ import { outdate, outdateRun, readOnce } from "../../stores/reads.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { forgetRun, useRun } from "../../stores/run/run.ts";
-import { addProblem, type SessionState, useSession } from "../../stores/session.ts";
+import { addProblem, dropProblems, type SessionState, useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 import { RUNS } from "./run-reads.ts";
 
@@ -77,5 +77,6 @@ function dropRun(id: string): void {
   if (useSession.getState().interrupted?.manifest.id === id) forgetInterrupted();
   if (useSession.getState().newest?.id === id) useSession.setState({ newest: null });
   if (useRoute.getState().run === id) navigate({ run: null, step: null, rollout: null });
+  dropProblems(({ subject }) => subject === id);
   outdateRun(id);
 }

@@ -1,7 +1,7 @@
 /** The page's file inputs, mounted once, and the drop zone, which covers the whole page. */
 import { type ReactNode, useEffect, useState } from "react";
 import { badInput, quote } from "../../../engine/errors.ts";
-import { report } from "../../clients/lab.ts";
+import { about, report } from "../../clients/lab.ts";
 import { pickFolder } from "../../clients/save-blob.ts";
 import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
 import styles from "./pickers.module.css";
@@ -52,20 +52,19 @@ type Permitted = FileSystemHandle & {
   readonly requestPermission?: (options: { readonly mode: "read" }) => Promise<PermissionState>;
 };
 
-async function mayRead(handle: Permitted): Promise<boolean> {
-  if ((await handle.queryPermission?.({ mode: "read" })) === "granted") return true;
-  return ((await handle.requestPermission?.({ mode: "read" })) ?? "granted") === "granted";
+async function requireRead(handle: Permitted, name: string): Promise<void> {
+  if ((await handle.queryPermission?.({ mode: "read" })) === "granted") return;
+  const answer = await handle.requestPermission?.({ mode: "read" });
+  if (answer !== undefined && answer !== "granted")
+    throw badInput(`The browser may not read ${quote(name)}; open the folder again and allow it`);
 }
 
 /**
  * Opens a kept folder again; call it within a click, because the browser may ask for permission.
  * @throws LabError("bad-input") if the browser may not read it
  */
-export async function openKept({ name, handles }: KeptFolder): ReturnType<typeof takeFiles> {
-  for (const handle of handles) {
-    if (!(await mayRead(handle)))
-      throw badInput(`The browser may not read ${quote(name)}; open the folder again and allow it`);
-  }
+export async function openKept({ kind, name, handles }: KeptFolder): ReturnType<typeof takeFiles> {
+  for (const handle of handles) await about(kind, () => requireRead(handle, name));
   return takeFiles(await collectHandles(handles), "any", handles);
 }
 

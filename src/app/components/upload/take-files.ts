@@ -3,14 +3,14 @@ import { badInput } from "../../../engine/errors.ts";
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
 import type { Calls } from "../../../protocol/rpc.ts";
 import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
-import { lab, report } from "../../clients/lab.ts";
+import { about, lab, report } from "../../clients/lab.ts";
 import { openData, openModel } from "../../clients/loading.ts";
 import { jobKind, startJob } from "../../stores/jobs.ts";
 import { outdateRun } from "../../stores/reads.ts";
 import { navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { addElsewhere, useSession } from "../../stores/session.ts";
+import { addElsewhere, addProblem, settleProblems, useSession } from "../../stores/session.ts";
 
 /** A download cache holds links, which browsers leave out of a folder. */
 const NO_FILES =
@@ -22,7 +22,7 @@ const NO_ROWS = { rows: Promise.resolve(false) };
 
 /**
  * Opens files as runs, data, a checkpoint or an adapter; `expected` is the kind that the clicked button
- * names. Runs open first. Data and a checkpoint open independently, each with its own problem; an
+ * names. Runs open first. Runs, data and a checkpoint open independently, each with its own problem; an
  * adapter opens after its checkpoint.
  * @param handles open the same files again after a reload
  * @returns once opening has begun
@@ -45,39 +45,43 @@ export async function takeFiles(
     await (expected === "adapter" ? openAdapter(adapter) : openCaptioner(adapter));
     return NO_ROWS;
   }
-  const model = onlyOne(models, "checkpoint");
-  if (expected === "model") {
-    if (model === undefined)
-      throw badInput("These files are not a checkpoint folder: config.json is missing. The open model is kept");
-    report(openModel(model).then(() => keepModel(handles)));
-    return NO_ROWS;
-  }
-  const adapter = onlyOne(adapters, "adapter");
-  // An adapter is read into the model it was dropped with.
-  const opened = model === undefined ? Promise.resolve() : openModel(model).then(() => keepModel(handles));
-  report(opened.then(() => (adapter === undefined ? undefined : openAdapter(adapter))));
-  if (shards.length === 0) return NO_ROWS;
+  // A folder that is opened again later is that of the data and the model alone.
+  const kept = handles.filter(({ name }) => others.some(({ path }) => isInside(path, name)));
+  if (expected === "model" && models.length === 0)
+    throw badInput("These files are not a checkpoint folder: config.json is missing. The open model is kept");
+  report(openModels({ models, adapters: expected === "model" ? [] : adapters }, kept));
+  if (expected === "model" || shards.length === 0) return NO_ROWS;
   // Refused files change neither the rows nor the screen.
   const leads = !isActive(useRun.getState().state);
   const data = openData(shards, null, () => leads && navigate({ screen: "data", row: null }));
-  report(data.then((name) => keepFolder({ kind: "data", name, handles, at: Date.now() })));
+  report(data.then((name) => keepFolder({ kind: "data", name, handles: kept, at: Date.now() })));
   return { rows: data.then(() => true).catch(() => false) };
 }
 
-/** Keeps the folder of the open model under its name, unless the model was closed meanwhile. */
-async function keepModel(handles: readonly FileSystemHandle[]): Promise<void> {
-  const name = useSession.getState().model?.name;
-  if (name !== undefined) await keepFolder({ kind: "model", name, handles, at: Date.now() });
+/** Opens a checkpoint, and keeps its folder unless it was closed meanwhile; then the adapter that it was dropped with. */
+async function openModels(found: Omit<Classified, "shards">, handles: readonly FileSystemHandle[]): Promise<void> {
+  const [model, adapter] = [onlyOne(found.models, "checkpoint"), onlyOne(found.adapters, "adapter")];
+  if (model !== undefined) {
+    await openModel(model);
+    const name = useSession.getState().model?.name;
+    if (name !== undefined) await keepFolder({ kind: "model", name, handles, at: Date.now() });
+  }
+  if (adapter !== undefined) await openAdapter(adapter);
 }
 
-/** Opens the runs among the files, and returns the other files. */
+/** Opens the runs among the files, and returns the other files; a run that cannot be opened is listed. */
 async function importRuns(files: readonly PickedFile[]): Promise<readonly PickedFile[]> {
-  const [folders, loose] = runFolders(files);
-  for (const folder of folders) await importRun(folder);
+  const [folders, loose] = foldersWith("run.json", "run", files);
+  const isRun = (folder: PickedFolder): Promise<boolean> => {
+    const asked = about(`import ${folder.name}`, () => importRun(folder));
+    report(asked);
+    return asked.catch(() => true);
+  };
+  for (const folder of folders) await isRun(folder);
   const others: PickedFile[] = [];
   for (const file of loose) {
-    const isRun = /\.zip$/i.test(file.path) && (await importRun({ kind: "picked", name: file.path, files: [file] }));
-    if (!isRun) others.push(file);
+    const { path: name } = file;
+    if (!/\.zip$/i.test(name) || !(await isRun({ kind: "picked", name, files: [file] }))) others.push(file);
   }
   return others;
 }
@@ -90,36 +94,39 @@ export const IMPORT = jobKind<string, Awaited<ReturnType<Calls<DataCalls>["impor
  * @returns false when they hold none
  * @throws LabError when it is damaged, or stored with other steps
  */
-async function importRun(folder: FolderRef): Promise<boolean> {
-  const name = folder.kind === "picked" ? folder.name : "files";
+async function importRun(folder: PickedFolder): Promise<boolean> {
+  const { name } = folder;
   const found = await startJob(IMPORT, name, () => lab().data.importRun(folder));
   if (found === null) return false;
-  const { id, stored } = found;
-  if (stored) {
-    forgetMetrics(id);
-    outdateRun(id);
-    navigate({ screen: "runs", run: null, step: null, rollout: null });
-  } else {
-    addElsewhere(id, "dropped");
-    navigate({ screen: "train", run: id, step: null, rollout: null });
+  const { id, stored, known } = found;
+  settleProblems(`import ${name}`);
+  if (known) {
+    const message = `The run in ${name} is stored in this browser already, with all of its steps; nothing was changed, and the stored run is shown`;
+    addProblem({ code: "bad-input", message, subject: id, cause: `import ${name}` });
   }
+  if (!stored) addElsewhere(id, "dropped");
+  forgetMetrics(id);
+  outdateRun(id);
+  const place = stored && !known ? ({ screen: "runs", run: null } as const) : ({ screen: "train", run: id } as const);
+  navigate({ ...place, step: null, rollout: null });
   return true;
 }
 
-function onlyOne(found: readonly FolderRef[], kind: string): FolderRef | undefined {
+type PickedFolder = Extract<FolderRef, { readonly kind: "picked" }>;
+
+function onlyOne(found: readonly PickedFolder[], kind: string): PickedFolder | undefined {
   const [only, second] = found;
   if (second === undefined) return only;
-  const names = found.map((one) => (one.kind === "picked" ? one.name : "")).join(", ");
-  throw badInput(`Several ${kind}s were dropped (${names}). Open one at a time`);
+  throw badInput(`Several ${kind}s were dropped (${found.map(({ name }) => name).join(", ")}). Open one at a time`);
 }
 
 interface Classified {
   /** Folders with a config.json, paths relative to the folder. The caller handles more than one. */
-  readonly models: readonly FolderRef[];
+  readonly models: readonly PickedFolder[];
   /** Folders with an adapter_config.json that lie in no model's folder. */
-  readonly adapters: readonly FolderRef[];
+  readonly adapters: readonly PickedFolder[];
   /** One entry per top-level folder, or one for all other loose files; may be empty. */
-  readonly shards: readonly FolderRef[];
+  readonly shards: readonly PickedFolder[];
 }
 
 /** Whether data of this name were picked as files, not as a folder (`classifyPicked`). */
@@ -139,13 +146,8 @@ export function classifyPicked(files: readonly PickedFile[]): Classified {
   return { models, adapters, shards };
 }
 
-/** The folders of runs, and the files outside them. */
-export function runFolders(files: readonly PickedFile[]): readonly [readonly FolderRef[], readonly PickedFile[]] {
-  return foldersWith("run.json", "run", files);
-}
-
 /** The folders that hold a file, and the files outside them. @param loose name of files in no folder */
-function foldersWith(file: string, loose: string, files: readonly PickedFile[]): [FolderRef[], PickedFile[]] {
+function foldersWith(file: string, loose: string, files: readonly PickedFile[]): [PickedFolder[], PickedFile[]] {
   const homes = files.filter(({ path }) => baseName(path) === file).map(({ path }) => folderOf(path));
   // A folder inside another of these folders belongs to the outer one.
   const roots = homes.filter((home) => !homes.some((other) => other !== home && isInside(home, other)));
@@ -153,7 +155,7 @@ function foldersWith(file: string, loose: string, files: readonly PickedFile[]):
   return [roots.map((root) => picked(lastPart(root) || loose, root, files)), rest];
 }
 
-function picked(name: string, root: string, files: readonly PickedFile[]): FolderRef {
+function picked(name: string, root: string, files: readonly PickedFile[]): PickedFolder {
   const inside = files.filter(({ path }) => isInside(folderOf(path), root));
   const cut = root === "" ? 0 : root.length + 1;
   return { kind: "picked", name, files: inside.map(({ path, file }) => ({ path: path.slice(cut), file })) };

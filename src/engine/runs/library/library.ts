@@ -21,19 +21,19 @@ const KEPT = /^(notes\.json$|scale\/)/;
  * Adds another machine's results to a stored run: steps, evaluations, rollouts and checkpoints. Checkpoints are copied
  * last and count only once their last file is there, so after an interruption the run resumes from its own checkpoint.
  * The stored run keeps its title and its evaluations of steps that the other one did not evaluate.
- * @param from store of the same run with more steps
+ * @param from store of the same run
+ * @returns false when the stored run already has everything of the other one, and nothing is changed
  * @throws LabError unless the other run continues the stored one, or naming a damaged checkpoint; nothing is changed
  * then
  */
-export async function takeOver(store: RunStore, from: RunStore, id: string): Promise<void> {
+export async function takeOver(store: RunStore, from: RunStore, id: string): Promise<boolean> {
   const stored = await openRun(store, id);
   const [own, other] = await Promise.all([stored.readMetrics(), (await openRun(from, id)).readMetrics()]);
-  const begins = own.every((row, at) => JSON.stringify(row) === JSON.stringify(other[at]));
-  const [newest, offered] = await Promise.all(
-    [store, from].map(async (s) => (await listCheckpoints(s, id)).at(-1) ?? 0),
-  );
+  const newestOf = async (which: RunStore): Promise<number> => (await listCheckpoints(which, id)).at(-1) ?? 0;
+  const [newest, offered] = await Promise.all([newestOf(store), newestOf(from)]);
+  if (offered <= newest && begins(other, own) && (await hasAll(store, from, id))) return false;
   // Equal metrics without the checkpoints mean that a copy was interrupted.
-  if (!begins || (other.length === own.length && newest === offered)) {
+  if (!begins(own, other) || (other.length === own.length && newest === offered)) {
     throw badInput(
       `Run "${id}" is stored in this browser with ${own.length} steps, which the opened run does not continue; export and delete the stored run first`,
       id,
@@ -51,6 +51,21 @@ export async function takeOver(store: RunStore, from: RunStore, id: string): Pro
       await store.write(path, titled(await from.readText(path), stored.manifest().title));
     else await store.write(path, await from.read(path));
   }
+  return true;
+}
+
+/** Whether the second list begins with the first. */
+const begins = (some: readonly unknown[], all: readonly unknown[]): boolean =>
+  some.every((one, at) => JSON.stringify(one) === JSON.stringify(all[at]));
+
+/** Whether the stored run has the rollouts and evaluations of another one with the same first steps. */
+async function hasAll(store: RunStore, from: RunStore, id: string): Promise<boolean> {
+  const of = async (which: RunStore): Promise<string[]> => [
+    ...(await (await openRun(which, id)).groupSteps()).map(String),
+    ...(await readEvaluations(which, id)).map((evaluation) => JSON.stringify(evaluation)),
+  ];
+  const own = new Set(await of(store));
+  return (await of(from)).every((one) => own.has(one));
 }
 
 /** run.json with another title. */
@@ -80,20 +95,20 @@ export interface RunLibrary {
   rename(id: string, title: string): Promise<void>;
   /** Replaces the given parts, as `writeNotes` does. */
   setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
-  /** Adds the results of another machine. @throws LabError("storage") while the run is training */
-  takeOver(id: string, from: RunStore): Promise<void>;
+  /** Adds the results of another machine, as `takeOver` does. @throws LabError("storage") while the run is training */
+  takeOver(id: string, from: RunStore): Promise<boolean>;
   /** An interrupted removal is completed by the next `list`. @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;
 }
 
 export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary {
-  const whileHeld = async (id: string, done: string, work: () => Promise<void>): Promise<void> => {
+  const whileHeld = async <T>(id: string, done: string, work: () => Promise<T>): Promise<T> => {
     const release = await hold("run", id, locks);
     if (release === null) {
       throw new LabError("storage", `Run "${id}" is being trained and was not ${done}; stop it first`, { subject: id });
     }
     try {
-      await work();
+      return await work();
     } finally {
       release();
     }
