@@ -74,7 +74,8 @@ function writeRun(): void {
   };
   writeFileSync(join(place, "digit.zip"), changed("other/metrics.jsonl", 40));
   writeFileSync(join(place, "rollouts.zip"), changed("other/rollouts/step-000010.arrow", 5000));
-  const { "other/run.json": manifest = "", "other/metrics.jsonl": metrics = "", ...rest } = files;
+  const none = new Uint8Array();
+  const { "other/run.json": manifest = none, "other/metrics.jsonl": metrics = none, ...rest } = files;
   const kept = { ...rest, "kept/run.json": otherManifest(Buffer.from(manifest).toString(), "kept") };
   writeFileSync(join(place, "kept.zip"), zipSync(renamed({ ...kept, "kept/metrics.jsonl": metrics })));
   const differing = Buffer.from(metrics)
