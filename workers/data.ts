@@ -79,9 +79,11 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
     for (const [name, source] of pictures) sources.set(name, source);
     throw thrown;
   });
-  // Columns that were not found, or that the user corrects, can be named by hand: such files replace the open ones.
+  // Columns that were not found, that may have been taken for others, or that the user corrects can be named by hand: such
+  // files replace the open ones. Records of a known form have no choice of columns.
   const correctable = set.files.some(
-    ({ adapter, parts = [], rows }) => parts.length > 0 && rows > 0 && (mapping !== null || adapter === ""),
+    ({ adapter, parts = [], rows, reason }) =>
+      parts.length > 0 && rows > 0 && (mapping !== null || adapter === "" || reason === undefined),
   );
   if (set.summaries.length === 0 && !correctable && (before.opened?.set.summaries.length ?? 0) > 0) {
     // Files without training rows may still hold an evaluation suite.

@@ -74,14 +74,15 @@ function writeRun(): void {
   };
   writeFileSync(join(place, "digit.zip"), changed("other/metrics.jsonl", 40));
   writeFileSync(join(place, "rollouts.zip"), changed("other/rollouts/step-000010.arrow", 5000));
-  const none = new Uint8Array();
-  const { "other/run.json": manifest = none, "other/metrics.jsonl": metrics = none, ...rest } = files;
-  const kept = { ...rest, "kept/run.json": otherManifest(Buffer.from(manifest).toString(), "kept") };
-  writeFileSync(join(place, "kept.zip"), zipSync(renamed({ ...kept, "kept/metrics.jsonl": metrics })));
+  const { "other/metrics.jsonl": metrics = new Uint8Array(), ...rest } = files;
+  const manifest = otherManifest(Buffer.from(rest["other/run.json"] ?? []).toString(), "kept");
+  const kept = (lines: Uint8Array) =>
+    zipSync(renamed({ ...rest, "other/run.json": manifest, "other/metrics.jsonl": lines }));
+  writeFileSync(join(place, "kept.zip"), kept(metrics));
   const differing = Buffer.from(metrics)
     .toString()
     .replace(/"loss":/, '"loss":1');
-  writeFileSync(join(place, "differing.zip"), zipSync(renamed({ ...kept, "kept/metrics.jsonl": strToU8(differing) })));
+  writeFileSync(join(place, "differing.zip"), kept(Buffer.from(differing)));
   mkdirSync(join(place, "damaged"));
   writeFileSync(join(place, "damaged/run.json"), files["other/run.json"] as Uint8Array);
   writeFileSync(join(place, "damaged/metrics.jsonl"), '{"step": 1}\n{"step"\n{"step": 3}\n');
