@@ -193,6 +193,8 @@ describe("a custom reward", () => {
     expect(events.some((event) => event.type === "step")).toBe(false);
     await page.getByTestId("stop").click();
     await expect.poll(() => events.some((event) => event.state === "finished")).toBe(true);
+    // The error goes with the run that waited for it.
+    await expect.poll(() => problems(page)).toEqual([]);
     await show(page, { screen: "rewards" });
     await page.getByTestId("reward-preset-standard").click();
     expect(foreign).toEqual([]);

@@ -187,7 +187,7 @@ function hearTrainer(event: TrainerMessage): void {
       break;
     case "failed":
     case "held":
-      addProblem(event.error);
+      addProblem({ ...event.error, cause: "training" });
       break;
     case "checkpoint":
       keepStorage();

@@ -17,7 +17,6 @@ import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
 import {
-  addProblem,
   changeConfig,
   choosePreset,
   isUntouched,
@@ -53,6 +52,7 @@ export function followCauses(): void {
     if (now.state === before.state) return;
     settleIdle();
     if (now.state === "running") settleProblems("run");
+    if (["running", "stopping", "finished"].includes(now.state)) settleProblems("training");
   });
   useJobs.subscribe(settleIdle);
   useSession.subscribe((now, before) => {
@@ -395,11 +395,7 @@ export async function openDemo(): Promise<void> {
     what: string,
   ): Promise<unknown> => {
     if (await isServed(folder.baseUrl)) return open(folder);
-    addProblem({
-      code: "bad-input",
-      message: `The built-in ${what} is not served with this page; open your own files instead`,
-      subject: folder.baseUrl,
-    });
+    throw badInput(`The built-in ${what} is not served with this page; open your own files instead`, folder.baseUrl);
   };
   const { preset } = useSession.getState();
   const shards = { kind: "built-in", baseUrl: builtIn(demoRows(preset)) } as const;
