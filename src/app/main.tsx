@@ -4,7 +4,6 @@ import "./styles/layout.css";
 import { createRoot } from "react-dom/client";
 import { PANELS } from "../plugins/panels.ts";
 import { App } from "./app.tsx";
-import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { report, startLab } from "./clients/lab.ts";
 import { followCauses, followSettings, openDemo } from "./clients/loading.ts";
 import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
@@ -27,7 +26,6 @@ if (!refuseFrame(root)) {
   followOthers();
   askBeforeLeaving();
   followOtherTabs(() => report(findInterrupted()));
-  recallJudgeKey();
   if (root !== null) createRoot(root).render(<App />);
   // First: Train waits for it.
   report(findInterrupted());

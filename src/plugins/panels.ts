@@ -8,6 +8,11 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "compare", at: "compare", load: () => import("./compare/comparison.tsx") },
   { plugin: "hub", at: "model", load: () => import("./hub/address-form.tsx") },
   { plugin: "judge-workshop", at: "judge", load: () => import("./judge-workshop/judge-panel.tsx") },
+  {
+    plugin: "judge-workshop",
+    at: "background",
+    load: async () => ({ default: (await import("./judge-workshop/judge-key.tsx")).KeyKeeper }),
+  },
   { plugin: "whole-run", at: "whole-run", load: () => import("./whole-run/across-view.tsx") },
   { plugin: "reward-bench", at: "rewards", load: () => import("./reward-bench/bench-panel.tsx") },
   { plugin: "reward-bench", at: "trial", load: () => import("./reward-bench/trial-panel.tsx") },

@@ -4,8 +4,6 @@ import { create } from "zustand";
 interface JudgeState {
   /** Origin that the key belongs to; null without a key. */
   readonly keyOrigin: string | null;
-  /** Whether to remember the key on this device. */
-  readonly keepKey: boolean;
 }
 
-export const useJudge = create<JudgeState>()(() => ({ keyOrigin: null, keepKey: false }));
+export const useJudge = create<JudgeState>()(() => ({ keyOrigin: null }));

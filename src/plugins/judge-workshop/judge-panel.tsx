@@ -1,5 +1,4 @@
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
-import { keepKey, setJudgeKey } from "../../app/clients/judge-actions.ts";
 import { lab, report } from "../../app/clients/lab.ts";
 import { Fields } from "../../app/components/settings/field.tsx";
 import { Badge, Button } from "../../app/components/ui/button.tsx";
@@ -16,6 +15,7 @@ import { originOf } from "../../engine/rewards/consent.ts";
 import { parseEndpoint } from "../../engine/rewards/judge/providers/endpoint.ts";
 import { CalibrationPanel } from "./calibration-panel.tsx";
 import styles from "./judge.module.css";
+import { keepKey, setJudgeKey, useKeepKey } from "./judge-key.tsx";
 import { PairPanel } from "./pair-panel.tsx";
 import { PromptsPanel } from "./prompts-panel.tsx";
 import { TestPanel } from "./test-panel.tsx";
@@ -170,7 +170,7 @@ function KeyField(): ReactNode {
   const keyOrigin = useJudge((state) => state.keyOrigin);
   const origin = useSession((session) => originOf(session.config.judgeUrl));
   const keySet = keyOrigin !== null && keyOrigin === origin;
-  const keep = useJudge((state) => state.keepKey);
+  const keep = useKeepKey();
   const field = useRef<HTMLInputElement>(null);
   const take = (event: FormEvent): void => {
     event.preventDefault();

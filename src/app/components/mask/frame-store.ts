@@ -52,17 +52,12 @@ export function pauseClip(): void {
   useClips.setState({ playing: null });
 }
 
-/** Plays a row's clip from a frame on, over and over; once and slowly for users who prefer reduced motion. */
-export function playClip(rowId: string, from: Frame): void {
-  start(rowId, from, null);
-}
-
 /** Plays while the pointer or the focus is on a picture; not for users who prefer reduced motion. */
 export function hoverClip(rowId: string, from: Frame | undefined): void {
   const { playing } = useClips.getState();
   // A clip that the user started continues.
   if (from === undefined || isCalm() || playing?.rowId === rowId || playing?.back === null) return;
-  start(rowId, from, from.at);
+  playClip(rowId, from, from.at);
 }
 
 /** Ends what `hoverClip` began. */
@@ -76,7 +71,11 @@ function isCalm(): boolean {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-function start(rowId: string, { at, of }: Frame, back: number | null): void {
+/**
+ * Plays a row's clip from a frame on, over and over; once and slowly for users who prefer reduced motion.
+ * @param back frame to return to
+ */
+export function playClip(rowId: string, { at, of }: Frame, back: number | null = null): void {
   pauseClip();
   const calm = isCalm();
   let frame = calm && at === of - 1 ? -1 : at;

@@ -1,8 +1,13 @@
-/** Keys of the judge. */
+/** Keys of the judge: entered, remembered on this device if the user asks for it, and restored at the next visit. */
+import { useEffect } from "react";
+import { create } from "zustand";
+import { lab, report } from "../../app/clients/lab.ts";
+import { useJudge } from "../../app/stores/judge.ts";
+import { useSession } from "../../app/stores/session.ts";
 import { originOf } from "../../engine/rewards/consent.ts";
-import { useJudge } from "../stores/judge.ts";
-import { useSession } from "../stores/session.ts";
-import { lab, report } from "./lab.ts";
+
+/** Whether to remember the key on this device. */
+export const useKeepKey = create<boolean>()(() => false);
 
 /**
  * Storage entry of a key that the user asked to remember; separate from all other choices, so that nothing else reads
@@ -19,7 +24,7 @@ export function setJudgeKey(key: string): void {
     keepKey(false);
   } else if (origin !== null) {
     giveKey(key, origin);
-    if (useJudge.getState().keepKey) store({ origin, key });
+    if (useKeepKey.getState()) store({ origin, key });
   }
 }
 
@@ -30,18 +35,24 @@ function giveKey(key: string, origin: string | null): void {
 
 /** Remembers the next key that is entered on this device, or forgets the remembered one. */
 export function keepKey(keep: boolean): void {
-  useJudge.setState({ keepKey: keep });
+  useKeepKey.setState(keep);
   if (!keep) store(null);
 }
 
+/** Restores a remembered key when the page opens. */
+export function KeyKeeper(): null {
+  useEffect(recallJudgeKey, []);
+  return null;
+}
+
 /** Restores a remembered key for the origin it was entered for. */
-export function recallJudgeKey(): void {
+function recallJudgeKey(): void {
   try {
     const [key, origin] = [localStorage.getItem(PLACE), localStorage.getItem(ORIGIN_PLACE)];
     // A key that was stored without its origin must be entered again.
     if (key === null || origin === null) store(null);
     else {
-      useJudge.setState({ keepKey: true });
+      useKeepKey.setState(true);
       giveKey(key, origin);
     }
   } catch {
