@@ -48,6 +48,7 @@ async function ready(): Promise<Scorers> {
 const scoreCalls = (caller: "page" | "trainer"): ScoreCalls => ({
   score: async (pairs) => (await ready())[caller].score(pairs),
   scoreGroup: async (group, plan, signal) => (await ready())[caller].scoreGroup(group, plan, signal),
+  unread: async (custom) => (await ready())[caller].unread(custom),
   begin: async (...given) => (await ready())[caller].begin(...given),
 });
 

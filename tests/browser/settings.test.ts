@@ -114,6 +114,16 @@ describe("the preflight", () => {
     expect(Number((await settings()).maxCompletionLength)).toBeGreaterThan(7);
   });
 
+  it("names a loop that would learn nothing by its label, and offers a weight", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup", loops: "2", loop2Weight: "0" });
+    await expect.poll(reason).toMatch(/^Loop 2 has weight 0 and would learn nothing\. Raise “Loop 2 weight” /);
+    await remedy().filter({ hasText: "Set Loop 2 weight to 1" }).click();
+    await expect.poll(reason).toBe("Ready to start");
+    expect(await settings()).toMatchObject({ loops: "2", loop2Weight: 1 });
+    await show(page, { screen: "setup", loops: "both", loop2Weight: "0.1" });
+  });
+
   it("reads the rows that the filter leaves, and says where it leaves none", async () => {
     const { page } = lab;
     await show(page, { screen: "setup", rowFilter: "zeppelin" });

@@ -16,6 +16,7 @@ const user = nodeUserRewards(AGREED);
 /** Fails where the test asks for it. */
 let failures = 0;
 const flaky = {
+  ...user,
   run: (...args: Parameters<typeof user.run>) =>
     failures-- > 0 ? user.run({ ...args[0], code: "throw 1" }, args[1], args[2]) : user.run(...args),
 };

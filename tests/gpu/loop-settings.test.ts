@@ -428,7 +428,9 @@ describe("settings that no step can be taken with", () => {
   it("are told by the plan and refused at the start, with no run left", async () => {
     const before = await lab.store.list("");
     const plan = await lab.session.plan(cheapConfig({ delta: 0.5 }));
-    expect(plan.problems).toEqual(["Loss setting delta must be above 1, or 0 for none; no loss was computed."]);
+    expect(plan.problems).toEqual([
+      { setting: "delta", sentence: "Loss setting delta must be above 1, or 0 for none; no loss was computed." },
+    ]);
     await expect(lab.start({ delta: 0.5 })).rejects.toThrow(/delta must be above 1/);
     expect(await lab.store.list("")).toEqual(before);
   });

@@ -27,6 +27,7 @@ let plain: readonly StepMetrics[];
 let checkpoint: ReadonlyMap<string, Uint8Array>;
 /** A custom reward that cannot be sent to the worker. */
 const user: UserRewards = {
+  check: async () => null,
   run: async () => {
     throw new LabError("held", "The custom reward threw: no");
   },

@@ -5,7 +5,7 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { AGREED } from "../support/consent.ts";
-import { openTestLab, type TestLab, untilPaused } from "../support/session.ts";
+import { cheapConfig, openTestLab, type TestLab, untilPaused } from "../support/session.ts";
 
 const user = nodeUserRewards(AGREED);
 /** Calls that fail, by a reward that throws: both attempts score the same rollouts. */
@@ -63,6 +63,21 @@ describe("a user's reward in a run", () => {
     await expect(lab.start({ ...OWN, userReward, userRewardHash: "0".repeat(64) })).rejects.toThrow(
       /name the custom reward 000000000000…, but its source has/,
     );
+  });
+
+  it("that cannot be read is told by the plan and refused at the start, unless no loop is rewarded by it", async () => {
+    const before = await lab.store.list("");
+    const unread = { ...OWN, userReward: "function rewar(r) { while (1) {} }" };
+    const sentence = "The custom reward defines no function named reward";
+    const problems = async (changes: typeof unread | { userReward: string }) =>
+      (await lab.session.plan(cheapConfig(changes))).problems;
+    expect(await problems(unread)).toEqual([{ sentence, remedy: "rewards" }]);
+    expect(await problems({ ...OWN, userReward: REWARD })).toEqual([]);
+    expect(await problems({ userReward: unread.userReward })).toEqual([]);
+    await expect(lab.start(unread)).rejects.toThrow(
+      `${sentence}. Correct it on the Rewards screen; nothing was started`,
+    );
+    expect(await lab.store.list("")).toEqual(before);
   });
 
   it.each([

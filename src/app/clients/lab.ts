@@ -174,6 +174,9 @@ function connectTo<Theirs, Mine = unknown>(
   return connection;
 }
 
+const KEEPS_CODE =
+  "The run keeps the code it started with: to correct it, stop the run, then start a new one or fork this one";
+
 function hearTrainer(event: TrainerMessage): void {
   // Tools that drive the page follow the run by this event.
   window.dispatchEvent(new CustomEvent("lab:trainer", { detail: event }));
@@ -186,9 +189,12 @@ function hearTrainer(event: TrainerMessage): void {
       useTry.setState({ adapter: null, captioner: null });
       break;
     case "failed":
-    case "held":
-      addProblem({ ...event.error, cause: "training" });
+    case "held": {
+      const { error } = event;
+      const keeps = event.type === "held" && error.subject === "userReward" ? `. ${KEEPS_CODE}` : "";
+      addProblem({ ...error, message: `${error.message}${keeps}`, cause: "training" });
       break;
+    }
     case "checkpoint":
       keepStorage();
       applyEvent(event, Date.now());

@@ -2,6 +2,7 @@
 import { aboutLoop } from "../rl/loops/abouts.ts";
 import { activeLoops, needsReference, samples } from "./derived.ts";
 import { MASK_POLICIES } from "./groups/mask.ts";
+import { weightKey } from "./groups/reward-weights.ts";
 import type { SettingGroup } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 
@@ -10,6 +11,7 @@ type Condition = (config: LabConfig) => boolean;
 const evaluates: Condition = ({ evalSteps }) => evalSteps > 0;
 const reinforces: Condition = ({ mode }) => mode === "rl";
 const masks: Condition = (config) => samples(config, "mask");
+const customised: Condition = (config) => activeLoops(config).some((loop) => config[weightKey(loop, "user")] !== 0);
 const adapts: Condition = ({ useAdaptiveEntropy }) => useAdaptiveEntropy;
 const loss =
   (name: LabConfig["lossType"]): Condition =>
@@ -59,6 +61,10 @@ const SETTING: { readonly [K in SettingKey]?: Condition } = {
   partnerTemperature: (config) => reinforces(config) && masks(config),
   partnerSamples: (config) => reinforces(config) && masks(config) && config.partnerTemperature > 0,
   minLrRate: ({ lrSchedulerType }) => lrSchedulerType !== "constant",
+  userReward: customised,
+  userRewardHash: customised,
+  userRewardMs: customised,
+  userRewardMb: customised,
   clipScope: reinforces,
   gradientReport: reinforces,
 };

@@ -60,6 +60,7 @@ export function openQuestions({ judge, reward }: Reach, consent: Consent): Reach
 /** Runs only custom rewards that have consent. */
 export function consentedRewards(user: UserRewards, consent: Consent): UserRewards {
   return {
+    check: async (plan) => (consent.reward(await rewardHash(plan.code)) ? user.check(plan) : null),
     async run(plan, group, terms) {
       if (consent.reward(await rewardHash(plan.code))) return user.run(plan, group, terms);
       throw new LabError("held", "The custom reward came with settings that are not confirmed yet; it was not run", {

@@ -2,7 +2,7 @@
 
 import { LabError } from "../errors.ts";
 import { composeGroup } from "./composer/compose-group.ts";
-import type { RewardPlan } from "./composer/plan.ts";
+import { type RewardPlan, type UserRewardPlan, usedCustomReward } from "./composer/plan.ts";
 import { type JudgeHost, type OpenJudge, openJudge } from "./judge/setup.ts";
 import { METEOR_DEFAULTS, Meteor } from "./meteor/meteor.ts";
 import type { RewardTerm, RolloutFacts } from "./term.ts";
@@ -37,7 +37,9 @@ interface ScorerParts {
 export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): RewardScorer {
   const meteor = new Meteor(wordnet, METEOR_DEFAULTS);
   let opened: OpenJudge | null = null;
+  const unread = async (custom: UserRewardPlan): Promise<string | null> => (await user?.check(custom)) ?? null;
   return {
+    unread,
     score: async (pairs) => pairs.map((pair) => captionReward(meteor, pair)),
     scoreGroup: async (group, plan, signal) => {
       const [first] = group;
@@ -55,6 +57,13 @@ export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): 
     },
     begin: async (config, before) => {
       opened = null;
+      const custom = usedCustomReward(config);
+      const problem = custom === null ? null : await unread(custom);
+      if (problem !== null) {
+        throw new LabError("bad-config", `${problem}. Correct it on the Rewards screen; nothing was started`, {
+          subject: "userReward",
+        });
+      }
       if (config.judge === "off") return null;
       if (judgeHost === undefined) {
         throw new LabError("bad-config", "No judge is available here. Turn the judge off", { subject: "judge" });

@@ -1,5 +1,5 @@
 import type { LabConfig } from "../config/table.ts";
-import type { RewardPlan } from "./composer/plan.ts";
+import type { RewardPlan, UserRewardPlan } from "./composer/plan.ts";
 import type { Spending } from "./judge/budget.ts";
 import type { JudgeDescription } from "./judge/description.ts";
 import type { RewardTerm, RolloutFacts } from "./term.ts";
@@ -34,11 +34,13 @@ export interface RewardScorer extends CaptionScorer {
    * verdict is missing and the plan says pause
    */
   scoreGroup(group: readonly RolloutFacts[], plan: RewardPlan, signal?: AbortSignal): Promise<readonly ScoredRollout[]>;
+  /** Why a custom reward cannot be read, in a sentence; null if it can, or if the user has not agreed to it yet. */
+  unread(custom: UserRewardPlan): Promise<string | null>;
   /**
-   * Before a run: opens its judge.
+   * Before a run: reads its custom reward and opens its judge.
    * @param before the run's spending so far; nothing if absent
    * @returns the judge's record for the run folder; null if the configuration has no judge
-   * @throws LabError("bad-config") when the judge cannot be used with these settings
+   * @throws LabError("bad-config") when custom reward or judge cannot be used with these settings
    */
   begin(config: LabConfig, before?: Spending): Promise<JudgeDescription | null>;
 }

@@ -31,10 +31,10 @@ import { NO_CAPTIONER } from "../policy/caption-likelihood.ts";
 import { fittedCaption } from "../policy/fit-caption.ts";
 import { captionPrompt, segmentPrompt } from "../policy/prompts.ts";
 import type { Lab } from "../rl/run/lab.ts";
-import { settingBlockers } from "../rl/run/start/blockers.ts";
+import { type Advice, settingBlockers } from "../rl/run/start/blockers.ts";
 import { asksCaptioner } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/run-facts.ts";
-import { type RowWarning, rowWarnings } from "./row-warnings.ts";
+import { rowWarnings } from "./row-warnings.ts";
 
 const F32 = 4;
 
@@ -115,10 +115,10 @@ export interface Plan {
   readonly checkpointBytes: number;
   readonly fit: FitReport;
   /** Reasons why the run cannot start; empty if it can. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Advice[];
   readonly warnings: readonly string[];
   /** What the open rows ask of the model and the settings. */
-  readonly rows: readonly RowWarning[];
+  readonly rows: readonly Advice[];
 }
 
 /** The forecast of a run's memory and time, and changes that make it fit. */
@@ -176,11 +176,13 @@ export function planRun(lab: Lab, config: LabConfig, rows?: PlannedRows, rate?: 
     fit,
     problems: [
       ...problemsOf(model, reached, config, device, shape),
-      ...(rows?.used === 0
-        ? [`No row passes the row filter ${quote(config.rowFilter)}; change it or use all rows`]
-        : []),
-      ...startProblems(config, lab.adapters),
-      ...fitProblems(fit),
+      ...[
+        ...(rows?.used === 0
+          ? [`No row passes the row filter ${quote(config.rowFilter)}; change it or use all rows`]
+          : []),
+        ...startProblems(config, lab.adapters),
+        ...fitProblems(fit),
+      ].map((sentence) => ({ sentence })),
     ],
     warnings: warningsOf(model, config, device),
     rows: rowWarnings(model.tokenizer, rows?.captions ?? [], config),
@@ -265,8 +267,8 @@ function problemsOf(
   config: LabConfig,
   device: EngineDevice,
   rows: RowShape,
-): string[] {
-  const problems = settingBlockers(model, config).map(({ sentence }) => sentence);
+): Advice[] {
+  const problems: Advice[] = [...settingBlockers(model, config)];
   const binding = device.report.limits.maxStorageBufferBindingSize ?? Number.POSITIVE_INFINITY;
   const largest = [...model.frozen, ...model.base].reduce(
     (most, [path, weight]) => {
@@ -277,12 +279,11 @@ function problemsOf(
   );
   if (largest.bytes > binding) {
     const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
-    problems.push(
-      `${largest.path} takes ${mebibytes(largest.bytes)}, but this adapter binds at most ${mebibytes(binding)} at once`,
-    );
+    const sentence = `${largest.path} takes ${mebibytes(largest.bytes)}, but this adapter binds at most ${mebibytes(binding)} at once`;
+    problems.push({ sentence });
   }
   const array = bindingProblem(reached, config, model.storage, binding, rows);
-  return array === null ? problems : [...problems, array];
+  return array === null ? problems : [...problems, { sentence: array }];
 }
 
 function warningsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice): string[] {

@@ -2,14 +2,9 @@
 import type { LabConfig } from "../config/table.ts";
 import { LabError, quote } from "../errors.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { Advice } from "../rl/run/start/blockers.ts";
 
 type Tokenizer = Sa2vaModel["tokenizer"];
-
-/** A sentence, and what helps: other settings, or another model. */
-export interface RowWarning {
-  readonly sentence: string;
-  readonly remedy: { readonly label: string; readonly values: Partial<LabConfig> } | "model";
-}
 
 /** Captions that are read, spread evenly over the rows. */
 export const ROW_SAMPLE = 256;
@@ -26,7 +21,7 @@ export function rowWarnings(
   { encode, decode }: Pick<Tokenizer, "encode" | "decode">,
   captions: readonly string[],
   config: Pick<LabConfig, "maxCompletionLength" | "mode" | "evalSteps">,
-): readonly RowWarning[] {
+): readonly Advice[] {
   const read = captions.flatMap((caption) => caption.match(WORDS) ?? []);
   const known = new Map<string, boolean>();
   for (const word of read) {

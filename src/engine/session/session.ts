@@ -16,6 +16,7 @@ import { adapterTarget, readStartAdapter, type StartAdapter } from "../model/ada
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import type { FeatureCache } from "../policy/features.ts";
+import { usedCustomReward } from "../rewards/composer/plan.ts";
 import type { AdapterRole, Lab, LabHost, LoadedModel, RunControl, StartedRun } from "../rl/run/lab.ts";
 import {
   type AskedRun,
@@ -271,8 +272,11 @@ export class Session implements RunOwner {
   /** Forecast of a run with this configuration on the open rows; the device's rate is measured once, while nothing runs. */
   async plan(config: LabConfig, rows?: PlannedRows): Promise<Plan> {
     const lab = this.#lab();
-    const rate = await this.#rate.measured(this.#uses.idle);
-    return planRun(lab, config, rows, rate);
+    const custom = usedCustomReward(config);
+    const unread = custom === null ? null : await lab.scorer.unread(custom);
+    const plan = planRun(lab, config, rows, await this.#rate.measured(this.#uses.idle));
+    if (unread === null) return plan;
+    return { ...plan, problems: [{ sentence: unread, remedy: "rewards" }, ...plan.problems] };
   }
 
   /** Memory by owner, and the measured rate of the device; can be called at any time. */

@@ -70,7 +70,11 @@ describe("what keeps a run from beginning", () => {
       /The judge is on but has no address/,
     ],
     ["a run of another tab", { otherTabs: ["its-id"] }, /training in another tab/],
-    ["a plan that does not fit", { plan: { problems: ["It takes too much"] } as unknown as RunPlan }, /takes too much/],
+    [
+      "a plan that does not fit",
+      { plan: { problems: [{ sentence: "It takes too much" }] } as unknown as RunPlan },
+      /takes too much/,
+    ],
   ])("is %s for a new run alone: a resumed one has settings of its own", (_, change, sentence) => {
     expect(startBlocker({ ...ready, ...change })).toMatch(sentence);
     expect(loadedBlocker({ ...ready, ...change })).toBeNull();

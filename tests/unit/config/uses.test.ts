@@ -24,6 +24,7 @@ it.each([
   ["evalRows", {}, { evalSteps: 0 }],
   ["vespoKPos", { lossType: "vespo" }, {}],
   ["partnerSamples", { partnerTemperature: 1 }, {}],
+  ["userReward", { loop2User: 1 }, { loop3User: 1 }],
   ["klEstimator", { objective: "notes", beta: 0 }, { beta: 0 }],
 ] as const)("%s is read with %j, not with %j", (key: SettingKey, used, unused) => {
   expect(usesSetting(key, { ...demo, ...used })).toBe(true);

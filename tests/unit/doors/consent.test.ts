@@ -8,6 +8,7 @@ import { CONSENT_OPTIONS, commandLineConsent } from "../../../scripts/lib/node/n
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
+import type { UserRewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
 import { consentedRewards, originOf } from "../../../src/engine/rewards/consent.ts";
 import { memoryCache } from "../../../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../../../src/engine/rewards/judge/providers/caller.ts";
@@ -183,11 +184,18 @@ describe("a command line", () => {
       false,
     ]);
     const ran: string[] = [];
-    const user = consentedRewards({ run: async ({ code }) => [ran.push(code)] }, consent);
+    const inner = {
+      check: async ({ code }: UserRewardPlan) => code,
+      run: async ({ code }: UserRewardPlan) => [ran.push(code)],
+    };
+    const user = consentedRewards(inner, consent);
     const limits = { milliseconds: 10, mebibytes: 1 };
     await user.run({ code: CODE, ...limits }, [], []);
     await expect(user.run({ code: `${CODE} `, ...limits }, [], [])).rejects.toThrow("not confirmed yet");
     expect(ran).toEqual([CODE]);
+    // Reading it runs its first lines.
+    const checked = [CODE, `${CODE} `].map((code) => user.check({ code, ...limits }));
+    expect(await Promise.all(checked)).toEqual([CODE, null]);
   });
 });
 

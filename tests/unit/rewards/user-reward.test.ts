@@ -207,6 +207,17 @@ describe("is stopped and named when it", () => {
     expect(await stop("")).toContain("defines no function named reward");
   });
 
+  it("cannot be read, which is found without a rollout", async () => {
+    const check = (code: string): Promise<string | null> => user.check({ code, milliseconds: 300, mebibytes: 16 });
+    expect(await check("function rewar(r){ while(1){} ")).toMatch(/^The custom reward cannot be read: .*\(1:\d+\)$/);
+    expect(await check("function rewar(r) { while (1) {} }")).toBe(
+      "The custom reward defines no function named reward",
+    );
+    expect(await check("for (;;);")).toBe("The custom reward ran longer than 300 ms");
+    expect(await check("function reward() { throw new Error('later') }")).toBeNull();
+    expect(await check(EXAMPLE_REWARD)).toBeNull();
+  });
+
   it("names the rollout of the group that stopped it", async () => {
     const group = [FACTS, { ...FACTS, caption: "bad" }];
     await expect(run("function reward(r) { if (r.caption === 'bad') throw 'no'; return 1 }", group)).rejects.toThrow(

@@ -41,15 +41,16 @@ describe("settings that no step can be taken with", () => {
 
   it("are a weight of the custom reward without a function", () => {
     expect(told({ loop1User: 1 })).toEqual([
-      { setting: "userReward", sentence: expect.stringMatching(/has a weight but no function/) },
+      { setting: "userReward", sentence: expect.stringMatching(/has a weight but no function/), remedy: "rewards" },
     ]);
     expect(told({ loop1User: 1, userReward: "function reward() { return 1; }" })).toEqual([]);
     expect(told({ loop1User: 1, loops: "2" })).toEqual([]);
   });
 
   it("are weights of 0 for all loops that train", () => {
-    const second = "Loop 2 has weight 0 and would learn nothing. Raise loop2Weight";
-    expect(told({ loops: "2", loop2Weight: 0 })).toEqual([{ setting: "loop2Weight", sentence: second }]);
+    const sentence = "Loop 2 has weight 0 and would learn nothing. Raise “Loop 2 weight”";
+    const remedy = { label: "Set Loop 2 weight to 1", values: { loop2Weight: 1 } };
+    expect(told({ loops: "2", loop2Weight: 0 })).toEqual([{ setting: "loop2Weight", sentence, remedy }]);
     expect(told({ loops: "both", loop1Weight: 0, loop2Weight: 0 })[0]?.sentence).toMatch(/^All loops have weight 0/);
     expect(told({ loops: "both", loop1Weight: 0 })).toEqual([]);
   });

@@ -12,9 +12,9 @@ const MODEL = {
 };
 
 it("a run of loop 3 alone needs its weight", () => {
-  const sentence = "Loop 3 has weight 0 and would learn nothing. Raise loop3Weight";
+  const sentence = "Loop 3 has weight 0 and would learn nothing. Raise “Loop 3 weight”";
   const told = settingBlockers(MODEL, requireConfig({ loops: "3" }, defaultConfig()));
-  expect(told).toEqual([{ setting: "loop3Weight", sentence }]);
+  expect(told).toMatchObject([{ setting: "loop3Weight", sentence }]);
 });
 
 it("the weights of its terms are read once it has a weight", () => {

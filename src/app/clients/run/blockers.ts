@@ -34,7 +34,7 @@ export function startBlocker(session: SessionState = useSession.getState()): str
   if (config.judge !== "off" && config.judgeUrl === "") {
     return "The judge is on but has no address. Set one under Rewards → Judge or turn the judge off";
   }
-  return plan?.problems[0] ?? null;
+  return plan?.problems[0]?.sentence ?? null;
 }
 
 /** What keeps a run from starting, from `startBlocker` or `loadedBlocker`, as it changes. */

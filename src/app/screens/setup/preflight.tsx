@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import { lostBy } from "../../../engine/data/sample.ts";
+import type { Advice } from "../../../engine/rl/run/start/blockers.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { report } from "../../clients/lab.ts";
 import { openModel } from "../../clients/loading.ts";
@@ -21,6 +22,7 @@ export function Preflight(): ReactNode {
   const blocker = useStartBlocker();
   const plan = useSession((session) => session.plan);
   const warnings = useWarnings(plan);
+  const problems = plan?.problems ?? [];
   const unfit = (plan?.rows.length ?? 0) > 0;
   return (
     <section className="grid gap-3 p-4 surface framed round-l" aria-label="Preflight" data-testid="preflight">
@@ -37,14 +39,16 @@ export function Preflight(): ReactNode {
         </Button>
         <p className={`min-0 ${blocker === null && unfit ? "warn" : "muted"}`} data-testid="start-reason">
           {blocker ?? (unfit ? "These rows do not fit the model or its settings" : "Ready to start")}
+          <Help remedy={problems.find(({ sentence }) => sentence === blocker)?.remedy} />
         </p>
       </div>
       {plan !== null && <Forecast plan={plan} />}
-      {plan?.problems
-        .filter((sentence) => sentence !== blocker)
-        .map((sentence) => (
+      {problems
+        .filter(({ sentence }) => sentence !== blocker)
+        .map(({ sentence, remedy }) => (
           <p key={sentence} className="p-2-3 bad bad-soft round-m">
             {sentence}
+            <Help remedy={remedy} />
           </p>
         ))}
       {plan !== null && <Changes fit={plan.fit} />}
@@ -99,10 +103,8 @@ function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
   const list = [
     ...(plan?.rows ?? []).map(({ sentence, remedy }) => (
       <Warning key={sentence}>
-        {sentence}{" "}
-        <Button data-testid="remedy" onClick={() => (remedy === "model" ? pick("model") : changeConfig(remedy.values))}>
-          {remedy === "model" ? "Load a checkpoint…" : remedy.label}
-        </Button>
+        {sentence}
+        <Help remedy={remedy} />
       </Warning>
     )),
     empty > 0 && (
@@ -132,6 +134,23 @@ function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
     ),
   ];
   return list.filter((one) => one !== false);
+}
+
+/** What helps, after a sentence. */
+function Help({ remedy }: { readonly remedy: Advice["remedy"] }): ReactNode {
+  if (remedy === undefined) return null;
+  return (
+    <>
+      {" "}
+      {remedy === "rewards" ? (
+        <a href={linkTo({ screen: "rewards" })}>Open Rewards</a>
+      ) : (
+        <Button data-testid="remedy" onClick={() => (remedy === "model" ? pick("model") : changeConfig(remedy.values))}>
+          {remedy === "model" ? "Load a checkpoint…" : remedy.label}
+        </Button>
+      )}
+    </>
+  );
 }
 
 function Warning({ children }: { readonly children: ReactNode }): ReactNode {

@@ -1,6 +1,7 @@
 /** The reward settings of a configuration, as plain data that can be sent to the reward worker. */
 import { weightKey } from "../../config/groups/reward-weights.ts";
 import type { LabConfig } from "../../config/table.ts";
+import { usesSetting } from "../../config/uses.ts";
 import { type LoopId, perLoop } from "../../rl/loops/abouts.ts";
 import { isCost, TERMS, type TermName } from "../terms/registry.ts";
 import type { TermSettings } from "../terms/spec.ts";
@@ -42,6 +43,11 @@ export function rewardPlan(config: LabConfig): RewardPlan {
         ? null
         : { code: config.userReward, milliseconds: config.userRewardMs, mebibytes: config.userRewardMb },
   };
+}
+
+/** The custom reward that a loop of the run is rewarded by; null without one. */
+export function usedCustomReward(config: LabConfig): UserRewardPlan | null {
+  return usesSetting("userReward", config) ? rewardPlan(config).user : null;
 }
 
 /**

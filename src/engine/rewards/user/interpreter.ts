@@ -162,6 +162,7 @@ function runGroup(
   let index: number | null = null;
   try {
     const program = readable(request.code);
+    if (request.rollouts.length === 0) runOne(quickjs, program, null, request, now);
     for (const [at, rollout] of request.rollouts.entries()) {
       index = at;
       tell({ type: "at", request: request.request, index: at });
@@ -189,10 +190,11 @@ function readable(code: string): string {
   }
 }
 
+/** @param rollout its JSON; null only loads the program, and returns NaN */
 function runOne(
   quickjs: QuickJSWASMModule,
   program: string,
-  rollout: string,
+  rollout: string | null,
   { milliseconds, mebibytes }: SandboxRequest,
   now: () => number,
 ): number {
@@ -250,6 +252,10 @@ function runOne(
     const main = value(context.evalCode(program, "reward.ts"), reached, "syntax");
     const found = value(context.callFunction(load as QuickJSHandle, context.undefined, main), reached, "throw");
     if (context.dump(found) !== true) throw new Stop("no-function", "defines no function named reward");
+    if (rollout === null) {
+      release();
+      return Number.NaN;
+    }
     const text = hold(context.newString(rollout));
     const result = value(context.callFunction(call as QuickJSHandle, context.undefined, text), reached, "throw");
     const kind = context.eq(result, context.null) ? "null" : context.typeof(result);

@@ -4,7 +4,7 @@ export interface SandboxRequest {
   readonly request: number;
   /** The source as written. */
   readonly code: string;
-  /** JSON of the rollouts of a group, in order. */
+  /** JSON of the rollouts of a group, in order; none only reads the source. */
   readonly rollouts: readonly string[];
   readonly milliseconds: number;
   readonly mebibytes: number;

@@ -45,6 +45,8 @@ function plainMask(mask: Rle | null) {
 
 /** Runs a custom reward over a group, isolated from everything else. */
 export interface UserRewards {
+  /** Why the source cannot be read, in a sentence; null if it defines a function reward. */
+  check(plan: UserRewardPlan): Promise<string | null>;
   /**
    * @param terms built-in terms of each rollout
    * @returns one finite number per rollout
@@ -122,14 +124,27 @@ export function userRewards(open: () => SandboxLink, watch: Watch): UserRewards 
     throw stoppedError(reply);
   };
 
+  // One call at a time: the worker has one interpreter, and a call's timer must not run while another call uses it.
+  const runNext = (plan: UserRewardPlan, rollouts: readonly string[]): Promise<readonly number[]> => {
+    const mine = last.then(() => runNow(plan, rollouts));
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+
   return {
-    run: (plan, group, terms) => {
-      const rollouts = group.map((_, at) => JSON.stringify(userInput(group, terms, at)));
-      // One call at a time: the worker has one interpreter, and a call's timer must not run while another call uses it.
-      const mine = last.then(() => runNow(plan, rollouts));
-      last = mine.catch(() => undefined);
-      return mine;
-    },
+    check: (plan) =>
+      runNext(plan, []).then(
+        () => null,
+        (thrown: unknown) => {
+          if (thrown instanceof LabError) return thrown.message;
+          throw thrown;
+        },
+      ),
+    run: (plan, group, terms) =>
+      runNext(
+        plan,
+        group.map((_, at) => JSON.stringify(userInput(group, terms, at))),
+      ),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Settings that are valid separately but make every step fail; reported before anything is sampled. */
 import { activeLoops, generationBlocker, samples } from "../../../config/derived.ts";
 import { aboutMaskPolicy } from "../../../config/groups/mask.ts";
-import type { LabConfig } from "../../../config/table.ts";
+import { type LabConfig, SETTINGS } from "../../../config/table.ts";
 import { parseRowFilter } from "../../../data/row-filter.ts";
 import { parseSources } from "../../../data/sources.ts";
 import { LabError } from "../../../errors.ts";
@@ -11,9 +11,17 @@ import { checkSampler, samplerSettings } from "../../../policy/decode/sampler.ts
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import { lossSettingsOf } from "../../objective/loss-types.ts";
 
-export interface Blocker {
-  readonly setting: string;
+/** What helps: other settings, another model, or what the Rewards screen shows. */
+export type Remedy = { readonly label: string; readonly values: Partial<LabConfig> } | "model" | "rewards";
+
+/** A sentence about the next run, and what helps. */
+export interface Advice {
   readonly sentence: string;
+  readonly remedy?: Remedy;
+}
+
+export interface Blocker extends Advice {
+  readonly setting: string;
 }
 
 type Shape = Pick<Sa2vaModel, "tiling"> & {
@@ -34,17 +42,19 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
   const loops = activeLoops(config);
   const [loop] = loops;
   if (loop !== undefined && loops.every((id) => config[`loop${id}Weight`] === 0)) {
+    const setting = `loop${loop}Weight` as const;
+    const { label } = SETTINGS[setting];
     const sentence =
       loops.length === 1
-        ? `Loop ${loop} has weight 0 and would learn nothing. Raise loop${loop}Weight`
+        ? `Loop ${loop} has weight 0 and would learn nothing. Raise “${label}”`
         : "All loops have weight 0 and would learn nothing. Raise the weight of one";
-    found.push({ setting: `loop${loop}Weight`, sentence });
+    found.push({ setting, sentence, remedy: { label: `Set ${label} to 1`, values: { [setting]: 1 } } });
   }
   const { weights, user } = rewardPlan(config);
   if (user === null && loops.some((id) => weights[id].user !== 0)) {
     const sentence =
       "The custom reward has a weight but no function. Write one on the Rewards screen or set the weight to 0";
-    found.push({ setting: "userReward", sentence });
+    found.push({ setting: "userReward", sentence, remedy: "rewards" });
   }
   const uneven = generationBlocker(config);
   if (uneven !== null) found.push({ setting: "stepsPerGeneration", sentence: uneven });
