@@ -221,6 +221,21 @@ export function isUnlinked(key: string): boolean {
   return isTextSetting(key) && !("linked" in SETTINGS[key as SettingKey]);
 }
 
+/** Place in a list of changes: the reward, what is learnt from it, how, and last the length of the run. */
+function rankOf(key: SettingKey): number {
+  const { group } = SETTINGS[key];
+  if (group === "reward") return 0;
+  if (group === "run") return /^(?:mode$|loop)/.test(key) ? 1 : 3;
+  return ["objective", "supervised", "mask"].includes(group) ? 1 : 2;
+}
+
+/** Settings that differ, the reward first; without the hash of a custom reward, which goes with its code. */
+export function changedSettings(config: LabConfig, base: LabConfig): readonly SettingKey[] {
+  const differs = configDifference(config, base);
+  const keys = SETTING_KEYS.filter((key) => key in differs && key !== "userRewardHash");
+  return keys.sort((a, b) => rankOf(a) - rankOf(b));
+}
+
 /** Settings that differ from `base`, in table order. */
 export function configDifference(config: LabConfig, base: LabConfig): Partial<LabConfig> {
   return Object.fromEntries(SETTING_KEYS.filter((key) => config[key] !== base[key]).map((key) => [key, config[key]]));

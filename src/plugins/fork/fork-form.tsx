@@ -5,7 +5,7 @@ import { settingChange } from "../../app/screens/runs/run-list.ts";
 import { linkTo } from "../../app/stores/route.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { counted } from "../../app/styles/format.ts";
-import { configDifference, SETTING_KEYS } from "../../engine/config/parse.ts";
+import { changedSettings } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
@@ -20,9 +20,8 @@ const KINDS = { fork: "As a new run", restore: "In this run" } as const;
 
 /** Settings of the page that differ from a run's: those that a fork can take, and those that it keeps. */
 export function forkableChanges(run: LabConfig, page: LabConfig): Record<"changes" | "fixed", readonly SettingKey[]> {
-  const differs = configDifference(page, run);
-  // The number of steps has its own field; the hash belongs to the code.
-  const keys = SETTING_KEYS.filter((key) => key in differs && key !== "steps" && key !== "userRewardHash");
+  // The number of steps has its own field.
+  const keys = changedSettings(page, run).filter((key) => key !== "steps");
   return {
     changes: keys.filter((key) => !FIXED.includes(key)),
     fixed: keys.filter((key) => FIXED.includes(key)),

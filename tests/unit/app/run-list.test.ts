@@ -8,7 +8,7 @@ import {
   unknownConditions,
 } from "../../../src/app/screens/runs/run-list.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
-import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
 import type { RunDigest } from "../../../src/engine/runs/library/digest.ts";
 import { chosenSettings, forkableChanges } from "../../../src/plugins/fork/fork-form.tsx";
 import { manifest } from "../runs/sample-run.ts";
@@ -66,6 +66,21 @@ it("tells a custom reward by its name, never by code or hash", () => {
   ]);
   const edited = manifest("d", { config: { ...bare.config, userReward: "function reward() { return 2 }" } });
   expect(told(edited, bare)).toEqual([{ label: "Custom reward", before: "custom function", after: "edited" }]);
+});
+
+it("lists first what a run is rewarded for and learns from, and last its length", () => {
+  const config = {
+    ...demo,
+    steps: demo.steps + 1,
+    seed: 9,
+    learningRate: 0.5,
+    beta: 0.3,
+    loops: "1",
+    loop1Meteor: 0.5,
+  } as const;
+  expect(runChanges(manifest("a", { config }), manifest("b", { config: demo })).map(({ label }) => label)).toEqual(
+    (["loop1Meteor", "loops", "beta", "learningRate", "seed", "steps"] as const).map((key) => SETTINGS[key].label),
+  );
 });
 
 it("takes from the page what a fork can change, a custom reward with its hash", () => {

@@ -1,5 +1,5 @@
 /** Which runs are listed, in which groups, and how a run differs from the one before it. */
-import { configDifference, isTextSetting, SETTING_KEYS } from "../../../engine/config/parse.ts";
+import { changedSettings, isTextSetting, SETTING_KEYS } from "../../../engine/config/parse.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { shortened } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
@@ -84,13 +84,13 @@ export interface Change {
   readonly after: string;
 }
 
-/** Settings that another one determines. */
-const DERIVED: ReadonlySet<SettingKey> = new Set(["userRewardHash"]);
+/** Changes in one text, a line each. */
+export const changesText = (changes: readonly Change[]): string =>
+  changes.map(({ label, before, after }) => `${label}: ${before} → ${after}`).join("\n");
 
-/** Differences to an earlier run: settings in table order, then model and data. */
+/** Differences to an earlier run: settings, the reward first, then model and data. */
 export function runChanges(run: RunManifest, before: RunManifest): Change[] {
-  const differs = configDifference(run.config, before.config);
-  const changes: Change[] = SETTING_KEYS.filter((key) => key in differs && !DERIVED.has(key)).map((key) =>
+  const changes = changedSettings(run.config, before.config).map((key) =>
     settingChange(key, before.config, run.config),
   );
   for (const part of ["model", "data"] as const) {

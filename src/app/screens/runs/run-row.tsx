@@ -21,7 +21,7 @@ import { fixed, NONE } from "../../styles/format.ts";
 import { EXPORT_CHOICES, exportOf, exportRun } from "./export-run.ts";
 import { knownGains } from "./ongoing.tsx";
 import { continueRun, type RunQuestion } from "./run-dialog.tsx";
-import { type Change, runChanges, STATE_WORDS, tagFilter } from "./run-list.ts";
+import { type Change, changesText, runChanges, STATE_WORDS, tagFilter } from "./run-list.ts";
 import styles from "./runs.module.css";
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
@@ -255,16 +255,20 @@ function FirstGain({ run }: { readonly run: RunDigest }): ReactNode {
   const [first] = knownGains(run);
   const [score] = first?.scores ?? [];
   const found = run.gains.find((gain) => gain.score === score?.id);
+  const last = run.evaluated.at(-1);
   if (first === undefined || score === undefined || found === undefined) return NONE;
   return (
-    <a
-      className={`cell-link nowrap ${styles.gain}`}
-      href={linkTo({ screen: "train", tab: "held-out", run: run.manifest.id, step: run.evaluated.at(-1) ?? null })}
-      title={`${first.name}, ${score.answers}: ${rangeText(found)}. Opens the rows behind this number`}
-      data-verdict={verdict(found, found.pictures)}
-    >
-      {signed(found.mean)}
-    </a>
+    <>
+      <a
+        className={`cell-link nowrap ${styles.gain}`}
+        href={linkTo({ screen: "train", tab: "held-out", run: run.manifest.id, step: last ?? null })}
+        title={`${first.name}, ${score.answers}, from step ${found.from} to ${last}: ${rangeText(found)}. Opens the rows behind this number`}
+        data-verdict={verdict(found, found.pictures)}
+      >
+        {signed(found.mean)}
+      </a>
+      {found.from > 0 && <small className={`block muted ${styles.since}`}>from step {found.from}</small>}
+    </>
   );
 }
 
@@ -277,10 +281,9 @@ function Changed(props: {
   const { changes, opened, onOpen } = props;
   const [first] = changes ?? [];
   if (first === undefined) return <span className="muted">{changes === null ? "first run" : "nothing"}</span>;
-  const all = (changes ?? []).map(({ label, before, after }) => `${label}: ${before} → ${after}`).join("\n");
   const more = (changes?.length ?? 0) - 1;
   return (
-    <span className="row gap-1 min-0" title={all}>
+    <span className="row gap-1 min-0" title={changesText(changes ?? [])}>
       <span className={styles.change}>
         {first.label} <b>{first.after}</b>
       </span>

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
-import { configDifference } from "../../../engine/config/parse.ts";
+import { changedSettings } from "../../../engine/config/parse.ts";
 import { PRESETS, type Preset } from "../../../engine/config/presets.ts";
+import { usesSetting } from "../../../engine/config/uses.ts";
 import { report } from "../../clients/lab.ts";
 import { evidenceApplies, openPocketModel } from "../../clients/loading.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
@@ -8,6 +9,7 @@ import { Badge } from "../../components/ui/button.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { choosePreset, presetValues, useSession } from "../../stores/session.ts";
 import { TrainingRows } from "../data/filter-line.tsx";
+import { changesText, settingChange } from "../runs/run-list.ts";
 import { ModelPanel } from "./model-panel.tsx";
 import { Preflight } from "./preflight.tsx";
 import { SettingsForm } from "./settings-form.tsx";
@@ -68,8 +70,12 @@ export function Presets(): ReactNode {
 }
 
 function Card({ name, title, summary, chosen }: Preset & { readonly chosen: boolean }): ReactNode {
-  const changed = useSession(({ config, plan }) =>
-    chosen ? Object.keys(configDifference(config, presetValues(name, plan))).length : 0,
+  const config = useSession((session) => session.config);
+  const plan = useSession((session) => session.plan);
+  const base = presetValues(name, plan);
+  // What no run with these settings reads is no change, and the memory of the GPU belongs to no preset.
+  const changed = (chosen ? changedSettings(config, base) : []).filter(
+    (key) => key !== "gpuMemory" && usesSetting(key, config),
   );
   return (
     <button
@@ -84,7 +90,11 @@ function Card({ name, title, summary, chosen }: Preset & { readonly chosen: bool
     >
       <span className="row gap-2 bold">
         {title}
-        {changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
+        {changed.length > 0 && (
+          <span title={changesText(changed.map((key) => settingChange(key, base, config)))}>
+            <Badge tone="accent">{changed.length} changed</Badge>
+          </span>
+        )}
       </span>
       <span className="muted small">{summary}.</span>
     </button>

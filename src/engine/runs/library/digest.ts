@@ -127,7 +127,7 @@ export function recentRewards({ recent }: RunCurve): LoopRewards {
 
 const PATH = ".digests.json";
 /** Version of the form below; a file of another version is recomputed. */
-const VERSION = 5;
+const VERSION = 6;
 
 /** Change of a held-out score from the start to the newest evaluation. */
 const GAIN = z.looseObject({
@@ -140,6 +140,8 @@ const GAIN = z.looseObject({
   of: z.number(),
   /** Pictures of the report rows. */
   pictures: z.number(),
+  /** Step of the evaluation that it is compared with: 0 for the start of training. */
+  from: z.number(),
 });
 
 /** Summary of a run for lists, without reading its rollouts. */
@@ -284,6 +286,7 @@ async function scoresOf(run: RunFolder, evaluated: boolean): Promise<Pick<Rememb
       rows: n,
       of: result?.last.report.n ?? n,
       pictures: reportPictures(result?.last.rows ?? []),
+      from: result?.first.report.step ?? 0,
       ...difference,
     })),
   };

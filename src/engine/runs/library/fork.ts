@@ -1,5 +1,5 @@
 /** Copies a stored run up to one of its checkpoints, as a separate run. */
-import { configDifference, isTextSetting, requireConfig } from "../../config/parse.ts";
+import { changedSettings, configDifference, isTextSetting, requireConfig } from "../../config/parse.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
@@ -94,7 +94,7 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
     }
     await run.truncateAfter(step);
     if (scoresOtherwise(manifest.config, config)) await forgetRewards(to, id);
-    const texts = changed.map((key) => changeText(key, config));
+    const texts = changedSettings(config, earlier).map((key) => changeText(key, config));
     // Curves show notes, so they mark the change.
     if (texts.length > 0) await writeNotes(to, id, { steps: [{ step, text: `Fork: ${texts.join(", ")}` }] });
     // Written last, so that every fork that can be resumed is complete.
