@@ -118,7 +118,7 @@ describe("a custom reward", () => {
     const { page } = lab;
     await page.getByTestId("try-caption").fill("0123456789");
     await page.getByTestId("reward-source").fill(OWN);
-    await expect.poll(() => text("reward-hash")).toMatch(/^[0-9a-f]{12}$/);
+    await expect.poll(() => text("reward-hash")).toMatch(/^Hash of the code [0-9a-f]{12}$/);
     // It has a value before it has a weight.
     await expect.poll(() => text("custom-result")).toMatch(/^0\.100 for row 1 /);
     await page.getByTestId("reward-source").fill("function reward() { return mine }");
@@ -151,7 +151,7 @@ describe("a custom reward", () => {
     const source = page.getByTestId("reward-source");
     await source.fill("");
     await source.pressSequentially("abc");
-    await expect.poll(() => text("reward-hash")).toBe("ba7816bf8f01");
+    await expect.poll(() => text("reward-hash")).toBe("Hash of the code ba7816bf8f01");
     await expect.poll(() => source.inputValue()).toBe("abc");
     await page.evaluate("delete crypto.subtle.digest");
     await source.fill(OWN);
@@ -181,6 +181,37 @@ describe("a custom reward", () => {
     await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
   });
 
+  it("that cannot be read keeps a run from starting, and Setup leads to it", async () => {
+    const { page } = lab;
+    await page.getByTestId("reward-source").fill("function rewar(r){ while(1){} ");
+    await expect.poll(() => text("custom-result")).toMatch(/^The custom reward cannot be read/);
+    await expect
+      .poll(() => page.getByTestId("strip-start").getAttribute("title"))
+      .toMatch(/cannot be read: .*\(1:\d+\)$/);
+    await show(page, { screen: "setup" });
+    expect(await text("start-reason")).toMatch(/^The custom reward cannot be read/);
+    await page.getByTestId("preflight").getByRole("link", { name: "Open Rewards" }).click();
+    await page.getByTestId("reward-source").fill(OWN);
+    await expect.poll(() => page.getByTestId("strip-start").getAttribute("aria-disabled")).toBe(null);
+    // Without a weight nothing reads it.
+    await page.getByTestId("reward-preset-standard").click();
+    await page.getByTestId("reward-source").fill("not code");
+    await expect.poll(() => text("custom-result")).toMatch(/^The custom reward cannot be read/);
+    expect(await page.getByTestId("strip-start").getAttribute("aria-disabled")).toBe(null);
+    // Nor is it among the changes of the preset, which the count lists.
+    await show(page, { screen: "setup" });
+    const changes = page.getByTestId("preset-demo").locator("[title]");
+    expect(await changes.textContent()).toBe("5 changed");
+    const listed = (await changes.getAttribute("title"))?.split("\n") ?? [];
+    expect([listed.length, listed.join()]).toEqual([5, expect.stringMatching(/Group size G: \d+ → 2/)]);
+    expect(listed.join()).not.toMatch(/Custom reward/);
+    await show(page, { screen: "rewards" });
+    await page.getByTestId("try-caption").fill("0123456789");
+    await page.getByTestId("reward-source").fill(OWN);
+    await page.getByRole("button", { name: "Set weight 1 in loop 1" }).click();
+    await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
+  });
+
   it("pauses a run that it cannot score, and the run can be stopped", async () => {
     const { page } = lab;
     await page.getByTestId("reward-source").fill("function reward() { return fetch('https://example.org/run') }");
@@ -188,7 +219,7 @@ describe("a custom reward", () => {
     await page.getByTestId("strip-start").click();
     await expect.poll(() => events.some((event) => event.state === "paused")).toBe(true);
     expect((await problems(page)).join()).toMatch(
-      /The custom reward reached for fetch; a reward has no network access.*nothing of this step was kept/,
+      /The custom reward reached for fetch; a reward has no network access.*nothing of this step was kept\. The run keeps the code it started with: to correct it, stop the run, then start a new one or fork this one$/,
     );
     expect(events.some((event) => event.type === "step")).toBe(false);
     await page.getByTestId("stop").click();

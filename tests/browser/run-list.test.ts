@@ -34,7 +34,10 @@ describe("runs of this browser", () => {
         left: (text, name) => (name === "run.json" ? text.replace(/"state": ?"finished"/, '"state":"running"') : text),
         short: (text, name) => {
           if (name === "metrics.jsonl") return text.split("\n").slice(0, 20).join("\n");
-          return name !== "eval.jsonl" ? text : text.replace(/"rowId":"[^"]*#\d*[13579]"/g, '"rowId":"other"');
+          if (name !== "eval.jsonl") return text;
+          // Its first evaluation is that of a step, as in a fork with another reward.
+          const later = text.replace('"step":0', '"step":3').replace(/"baseline":0\b/g, '"baseline":3');
+          return later.replace(/"rowId":"[^"]*#\d*[13579]"/g, '"rowId":"other"');
         },
       };
       for (const { path } of files.filter(({ path }) => /\.jsonl?$/.test(path))) {
@@ -219,6 +222,11 @@ describe("runs of this browser", () => {
     expect(Math.max(...(await lines.evaluateAll((all) => all.map((row) => row.clientHeight))))).toBeLessThan(60);
     // The name opens the run; it is changed elsewhere.
     expect(await lines.getByTestId("open-run").first().getAttribute("href")).toMatch(/screen=train/);
+    // A gain since a later step than the start says so.
+    const gain = (run: string) => page.locator(`tr[data-run=${run}] [data-label=Gain]`);
+    expect(await gain("short").textContent()).toMatch(/^[+−]\d\.\d+from step 3$/);
+    expect(await gain("short").locator("a").getAttribute("title")).toMatch(/, from step 3 to 25: /);
+    expect(await gain("whole").textContent()).toMatch(/^[+−]\d\.\d+$/);
     const before = await tops();
     for (const run of ["whole", "short"]) await page.locator(`tr[data-run=${run}]`).getByRole("checkbox").check();
     await page.getByText("2 runs compared").waitFor();
@@ -290,7 +298,9 @@ describe("runs of this browser", () => {
     const resume = page.locator("main").getByRole("button", { name: /resume$/i });
     await resume.waitFor();
     expect(await resume.getAttribute("aria-disabled")).toBe("true");
-    expect(await resume.getAttribute("title")).toBe("The run has no checkpoint");
+    expect(await resume.getAttribute("title")).toMatch(
+      /before it saved a checkpoint, so it cannot continue. Start a new run/,
+    );
   });
 
   it("are offered after a reload when one was in progress: to view and to delete", async () => {
@@ -311,7 +321,7 @@ describe("runs of this browser", () => {
     await other.close();
     await expect
       .poll(() => banner.getByRole("button", { name: "Resume" }).getAttribute("title"))
-      .toBe("The run has no checkpoint");
+      .toMatch(/^This run ended before it saved a checkpoint/);
     await banner.getByRole("button", { name: "View" }).click();
     await expect.poll(() => page.url()).toMatch(/screen=train.*run=left/);
     await page.reload();

@@ -42,8 +42,18 @@ export default function CustomReward(): ReactNode {
     <Panel
       title="Custom reward"
       aside={
-        <span className={`muted ${styles.hash}`} data-testid="reward-hash" title={config.userRewardHash}>
-          {config.userRewardHash === "" ? "no function" : config.userRewardHash.slice(0, 12)}
+        <span
+          className="muted"
+          data-testid="reward-hash"
+          title={`SHA-256 of the code, by which a run tells that it is the same: ${config.userRewardHash || "none"}`}
+        >
+          {config.userRewardHash === "" ? (
+            "no function"
+          ) : (
+            <>
+              Hash of the code <span className={styles.hash}>{config.userRewardHash.slice(0, 12)}</span>
+            </>
+          )}
         </span>
       }
     >

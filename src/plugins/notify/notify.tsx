@@ -52,7 +52,8 @@ export function Notifier(): ReactNode {
 export default function NotifySwitch({ run }: Places["curves"]): ReactNode {
   const { on, refused } = useNotify();
   const id = useId();
-  if (run.source !== "live") return null;
+  const active = useRun(({ state }) => isActive(state));
+  if (run.source !== "live" || !active) return null;
   return (
     <span className="row wrap gap-2">
       <label className="muted" htmlFor={id}>

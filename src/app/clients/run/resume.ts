@@ -35,7 +35,10 @@ function modelOf(model: RunManifest["model"], storedModels: SessionState["stored
 }
 
 /** Why a run has nothing to resume from, or null. @param saved steps of its complete checkpoints */
-export const unsaved = (saved: readonly number[]) => (saved.length === 0 ? "The run has no checkpoint" : null);
+export const unsaved = (saved: readonly number[]) => (saved.length === 0 ? UNSAVED : null);
+
+const UNSAVED =
+  "This run ended before it saved a checkpoint, so it cannot continue. Start a new run with its settings (Runs → More → Use settings), or delete it";
 
 /** What a stored run needs, compared with what is open. @param lack what it lacks itself (`unsaved`) */
 export function resumeNeeds(

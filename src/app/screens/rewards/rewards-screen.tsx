@@ -12,8 +12,8 @@ export function RewardsScreen(): ReactNode {
       <h1>Rewards</h1>
       {active && (
         <p className="p-2-3 warn-soft round-m">
-          The run in progress keeps its rewards and its judge. A new key takes effect at once; all other changes take
-          effect with the next run.
+          The run in progress keeps its rewards and its judge. Changes on this screen apply to the next run; only a new
+          key of the judge is used at once.
         </p>
       )}
       <div className={`grid gap-4 align-start ${styles.top}`}>

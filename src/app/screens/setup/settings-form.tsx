@@ -60,7 +60,7 @@ export function SettingsForm(): ReactNode {
     >
       {searches && (
         <p className="row wrap gap-2 mb-3 muted" role="status" data-testid="found-settings">
-          {counted(keys.length, "setting")} that a run with these settings reads
+          {counted(keys.length, "setting")} found. Those that the next run does not use are left out.
           <Button
             kind="quiet"
             onClick={() => {

@@ -242,7 +242,7 @@ function selectionSentence(report: EvalReport, best: BestCheckpoint | null): str
   const name = selectionName(report);
   const rows = `${counted(selection.n, "selection row")}. The scores below are of the other rows.`;
   if (best === null) {
-    return `Best checkpoint: none, because no step with a checkpoint was evaluated. It is chosen by ${name} on ${rows}`;
+    return `Best checkpoint: none, because no evaluated step has a checkpoint. The choice goes by “${name}” on ${rows}`;
   }
   return `Best checkpoint: step ${best.step}, with ${name} ${fixed(best.selection.value, 3)} on ${rows}`;
 }

@@ -72,7 +72,7 @@ export const RUN_SETTINGS = inGroup("run", {
   evalRows: int("Evaluation rows", 32, [2, 10000], {
     unit: "rows",
     free: true,
-    help: "Held-out rows that an evaluation scores; selectionShare of them choose the best checkpoint, the rest are reported. More rows give narrower intervals",
+    help: "Held-out rows that an evaluation scores. “Selection share” says how many of them choose the best checkpoint; reported scores are of the others. More rows give narrower intervals",
   }),
   evalJudge: flag("Judge held-out rows", true, {
     free: true,
