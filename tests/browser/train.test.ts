@@ -273,7 +273,7 @@ describe("a trainer that throws", () => {
     await expect.poll(held).toBeGreaterThan(0);
     // The user is elsewhere, and has asked to be told.
     const notifies = arePluggedIn("notify");
-    const notify = page.getByRole("switch", { name: "Notify when it ends" });
+    const notify = page.getByRole("switch", { name: "Notify when a run ends" });
     if (notifies) {
       await notify.click();
       await page.getByText(/^The browser refuses notifications; allow them/).waitFor();

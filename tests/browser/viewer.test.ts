@@ -215,7 +215,7 @@ describe("the time line", () => {
     await page.keyboard.press("ArrowLeft");
     await expect
       .poll(() => page.getByTestId("result").textContent())
-      .toMatch(/after the second evaluation.*95 % intervals/s);
+      .toMatch(/after the second evaluation.*Step 0 to 25, 95 % intervals/s);
     await page.keyboard.press("ArrowRight");
     await expect.poll(() => page.getByTestId("result").textContent()).toMatch(/Step 0 to 25/);
     // An earlier step of a tab takes the inspector with it, and Escape closes it.

@@ -48,16 +48,15 @@ export function Notifier(): ReactNode {
   return null;
 }
 
-/** Asks for a notification when the run of this page ends. */
+/** Asks for a notification when a run of this page ends. */
 export default function NotifySwitch({ run }: Places["curves"]): ReactNode {
   const { on, refused } = useNotify();
   const id = useId();
-  const active = useRun(({ state }) => isActive(state));
-  if (run.source !== "live" || !active) return null;
+  if (run.source !== "live") return null;
   return (
     <span className="row wrap gap-2">
       <label className="muted" htmlFor={id}>
-        Notify when it ends
+        Notify when a run ends
       </label>
       <Switch id={id} checked={on} onChange={(checked) => report(setNotify(checked))} />
       <span className="warn" role="status">

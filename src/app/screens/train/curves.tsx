@@ -163,6 +163,7 @@ function ResultCard(props: {
   const known = result === null ? SCORES : result.scores.map(({ id }) => id);
   const loops = config === undefined ? [] : activeLoops(config);
   const gains = gainsOf(known, loops);
+  const second = Math.min(config?.evalSteps ?? 0, config?.steps ?? 0);
   return (
     <section className="grid gap-2" aria-label="Result" data-testid="result">
       <div className={`grid ${styles.gains}`}>
@@ -172,7 +173,7 @@ function ResultCard(props: {
       </div>
       <p className="row wrap gap-2-4 muted">
         <span>
-          {result !== null && `Step ${result.first.report.step} to ${result.last.report.step}, `}95 % intervals
+          Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? second}, 95 % intervals
           {(config?.selectionShare ?? 0) > 0 && ", without the rows that choose the best checkpoint"}
         </span>
         <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>Best and worst rows</a>
