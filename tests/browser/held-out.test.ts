@@ -62,7 +62,7 @@ describe("the recorded run", () => {
     await page.getByTestId("eval-selection").waitFor();
     await expect
       .poll(() => page.getByTestId("eval-selection").textContent())
-      .toMatch(/chosen by run reward, sampled on 16 selection/);
+      .toMatch(/goes by “run reward, sampled” on 16 selection/);
     await show(page, { screen: "train", run: id ?? "" });
     await page.getByTestId("live-strip").waitFor();
     await expect.poll(() => page.getByText("Alarms could not be read").count()).toBe(0);
