@@ -202,9 +202,9 @@ def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
         "frac_reward_zero_std": mean([float(own.spread.zero) for own in scores]),
         "advantage_abs_mean": mean([abs(a) for own in scores for a in own.advantages]),
     }
-    # In a group of a whole action set, N times the probability of each action, as in the group's mean reward.
+    # In a group of a whole action set the probability of each action: groups of any size count alike, as in the reward.
     terms = [
-        (term["name"], term["value"], 1.0 if group.weights is None else len(group.terms) * group.weights[n])
+        (term["name"], term["value"], 1.0 if group.weights is None else group.weights[n])
         for group in groups
         for n, own in enumerate(group.terms)
         for term in own

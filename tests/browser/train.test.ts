@@ -177,6 +177,7 @@ describe("a run", () => {
     await expect.poll(() => made("reward")).toMatch(/^Reward\d/);
     // The group and the head of the panel know the reward, and no advantage before there is one.
     await expect.poll(() => strip.textContent()).toContain("no advantages yet");
+    expect(await strip.textContent()).not.toMatch(/adv[±+−]/);
     const head = page.getByTestId("inspector").locator("header");
     await expect.poll(() => head.textContent()).toMatch(/reward \d/);
     expect(await head.textContent()).not.toContain("adv");

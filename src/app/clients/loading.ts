@@ -58,6 +58,7 @@ export function followCauses(): void {
   useSession.subscribe((now, before) => {
     if (now.dataInfo !== before.dataInfo && now.dataInfo !== null) settleProblems("data", "run");
     if (now.model !== before.model && now.model !== null) settleProblems("model", "run");
+    if (now.config !== before.config) settleProblems("run");
   });
 }
 

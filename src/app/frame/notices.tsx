@@ -160,7 +160,7 @@ function MissingData(): ReactNode {
   return (
     <Notice testId="missing-data" onDismiss={() => setHidden(runId)}>
       <p>
-        The rows of this run, <b>{missing}</b>, are not open: its pictures are small or missing
+        The rows of this run, <b>{missing}</b>, are not open: pictures are small or missing
       </p>
       <Button
         blocker={busy ? "A run is in progress with other rows" : null}

@@ -126,7 +126,9 @@ describe("the mean of a term", () => {
     [null, 0.625, 0.4375],
     [[0.9, 0.1], 0.925, 0.6875],
   ] as const)("is that of the reward when it is the only one (probabilities %j)", (probabilities, alone, both) => {
-    const groups = [of([1, 0.25], probabilities), of([0.5, 0], probabilities)];
+    // A whole set may have another number of actions.
+    const second = probabilities === null ? of([0.5, 0], null) : of([0.5, 0.5, 0], [0.6, 0.3, 0.1]);
+    const groups = [of([1, 0.25], probabilities), second];
     for (const [count, mean] of [
       [1, alone],
       [2, both],

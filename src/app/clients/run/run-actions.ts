@@ -2,7 +2,7 @@
 import type { RunState } from "../../../engine/rl/run/events.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, noteEvaluationAsked, noteSaveAsked, useRun } from "../../stores/run/run.ts";
-import { lab, report } from "../lab.ts";
+import { about, lab, report } from "../lab.ts";
 import { startBlocker, useBlocker } from "./blockers.ts";
 import { resumeNeeds, stoppedRun } from "./resume.ts";
 import { resumeRun, startRun } from "./start-run.ts";
@@ -41,7 +41,7 @@ export function act(action: RunAction, stays = false): void {
     const shown = { run: null, step: null, rollout: null, explain: action === "phase" };
     navigate(stays ? shown : { ...shown, screen: "train", tab: "curves" });
     const first = action === "step" || action === "phase" ? action : null;
-    report(startRun().then(() => (first === null ? undefined : lab().trainer.control(first))));
+    report(about("run", startRun).then(() => (first === null ? undefined : lab().trainer.control(first))));
     return;
   }
   if (action === "checkpoint") noteSaveAsked();

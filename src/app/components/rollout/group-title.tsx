@@ -76,5 +76,5 @@ export function GroupTitle({
 
 /** Largest |advantage| in a group, at least 1, so that small noise does not fill the bars. */
 export function advantageScale(group: GroupRecord): number {
-  return Math.max(1, ...group.rollouts.map(({ advantage }) => Math.abs(advantage)));
+  return group.unfinished ? 0 : Math.max(1, ...group.rollouts.map(({ advantage }) => Math.abs(advantage)));
 }

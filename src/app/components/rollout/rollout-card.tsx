@@ -19,7 +19,7 @@ import {
 interface RolloutCardProps {
   readonly rollout: RolloutRecord;
   readonly layers: ReadonlySet<LayerKey>;
-  /** Largest |advantage| of the group, so that its bars are comparable. */
+  /** Largest |advantage| of the group, so that its bars are comparable; 0 before it has advantages. */
   readonly scale: number;
   readonly selected?: boolean;
   /** Figures with the same name zoom together. */
@@ -72,7 +72,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
             </li>
           ))}
         </ul>
-        <AdvantageBar value={scored ? rollout.advantage : null} scale={scale} />
+        <AdvantageBar value={scored && scale > 0 ? rollout.advantage : null} scale={scale} />
       </div>
     </article>
   );

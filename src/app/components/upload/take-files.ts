@@ -10,7 +10,7 @@ import { outdateRun } from "../../stores/reads.ts";
 import { navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { addElsewhere, addProblem, settleProblems, useSession } from "../../stores/session.ts";
+import { addElsewhere, addProblem, dropProblems, useSession } from "../../stores/session.ts";
 
 /** A download cache holds links, which browsers leave out of a folder. */
 const NO_FILES =
@@ -71,6 +71,8 @@ async function openModels(found: Omit<Classified, "shards">, handles: readonly F
 
 /** Opens the runs among the files, and returns the other files; a run that cannot be opened is listed. */
 async function importRuns(files: readonly PickedFile[]): Promise<readonly PickedFile[]> {
+  // These files are another attempt.
+  dropProblems(({ cause }) => cause?.startsWith("import ") === true);
   const [folders, loose] = foldersWith("run.json", "run", files);
   const isRun = (folder: PickedFolder): Promise<boolean> => {
     const asked = about(`import ${folder.name}`, () => importRun(folder));
@@ -99,7 +101,6 @@ async function importRun(folder: PickedFolder): Promise<boolean> {
   const found = await startJob(IMPORT, name, () => lab().data.importRun(folder));
   if (found === null) return false;
   const { id, stored, known } = found;
-  settleProblems(`import ${name}`);
   if (known) {
     const message = `The run in ${name} is stored in this browser already, with all of its steps; nothing was changed, and the stored run is shown`;
     addProblem({ code: "bad-input", message, subject: id, cause: `import ${name}` });

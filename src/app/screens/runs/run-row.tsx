@@ -116,7 +116,12 @@ export function RunRow(props: RunRowProps): ReactNode {
           <FirstGain run={run} />
         </td>
         <td data-label="Changed" className={`small ${styles.changed}`}>
-          <Changed changes={changes} opened={opened} onOpen={props.onOpen} />
+          <Changed
+            changes={changes}
+            none={manifest.forkedFrom == null ? "first run" : "its parent is deleted"}
+            opened={opened}
+            onOpen={props.onOpen}
+          />
         </td>
         <td>
           <div className="row justify-end">
@@ -275,12 +280,14 @@ function FirstGain({ run }: { readonly run: RunDigest }): ReactNode {
 /** The first change, and how many more there are: the number opens the details, which have all of them. */
 function Changed(props: {
   readonly changes: readonly Change[] | null;
+  /** Why there is no run to compare with. */
+  readonly none: string;
   readonly opened: boolean;
   readonly onOpen: () => void;
 }): ReactNode {
-  const { changes, opened, onOpen } = props;
+  const { changes, none, opened, onOpen } = props;
   const [first] = changes ?? [];
-  if (first === undefined) return <span className="muted">{changes === null ? "first run" : "nothing"}</span>;
+  if (first === undefined) return <span className="muted">{changes === null ? none : "nothing"}</span>;
   const more = (changes?.length ?? 0) - 1;
   return (
     <span className="row gap-1 min-0" title={changesText(changes ?? [])}>

@@ -136,7 +136,7 @@ function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<
 
 interface Weighted {
   readonly value: number;
-  /** 1; in a group of a whole action set, N times the probability of the action, as in the group's mean reward. */
+  /** 1; in a group of a whole action set the probability of the action, so that groups of any size count alike, as in the reward. */
   readonly weight: number;
 }
 
@@ -145,7 +145,7 @@ function termValues(groups: readonly Group[]): Map<string, Weighted[]> {
   const values = new Map<string, Weighted[]>();
   for (const { rollouts, probabilities } of groups) {
     for (const [n, { terms }] of rollouts.entries()) {
-      const weight = probabilities === null ? 1 : rollouts.length * (probabilities[n] as number);
+      const weight = probabilities === null ? 1 : (probabilities[n] as number);
       for (const { name, value } of terms) if (value !== null) addTo(values, name, { value, weight });
     }
   }
