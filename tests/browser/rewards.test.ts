@@ -208,7 +208,16 @@ describe("a custom reward", () => {
     await show(page, { screen: "rewards" });
     await page.getByTestId("try-caption").fill("0123456789");
     await page.getByTestId("reward-source").fill(OWN);
-    await page.getByRole("button", { name: "Set weight 1 in loop 1" }).click();
+    const weigh = page.getByRole("button", { name: "Set weight 1 in loop 1" });
+    await weigh.click();
+    await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
+    // Its weight goes with it.
+    await page.getByRole("button", { name: "Remove", exact: true }).click();
+    await expect.poll(() => text("reward-hash")).toBe("no function");
+    await expect.poll(() => page.getByTestId("strip-start").getAttribute("aria-disabled")).toBe(null);
+    expect(await text("reward-formulas")).not.toMatch(/custom/i);
+    await page.getByTestId("reward-source").fill(OWN);
+    await weigh.click();
     await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
   });
 

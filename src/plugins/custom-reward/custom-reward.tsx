@@ -10,6 +10,7 @@ import { fixed } from "../../app/styles/format.ts";
 import { shownLoops } from "../../engine/config/derived.ts";
 import { hasWeight, weightKey } from "../../engine/config/groups/reward-weights.ts";
 import { rewardHash } from "../../engine/rewards/user/hash.ts";
+import { LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
 import { useTrials } from "../reward-bench/trial-panel.tsx";
 import styles from "./custom-reward.module.css";
 import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "./guide.ts";
@@ -36,6 +37,11 @@ export default function CustomReward(): ReactNode {
   const change = (source: string): void => {
     setText(source);
     report(takeSource(source));
+  };
+  // A weight without a function would keep every run from starting.
+  const remove = (): void => {
+    changeConfig(Object.fromEntries(LOOP_IDS.map((loop) => [weightKey(loop, "user"), 0])));
+    change("");
   };
   const unused = config.userReward.trim() !== "" && !hasWeight(config, "user");
   return (
@@ -95,7 +101,7 @@ export default function CustomReward(): ReactNode {
         {text.trim() === "" ? (
           <Button onClick={() => change(EXAMPLE_REWARD)}>Insert an example</Button>
         ) : (
-          <Button onClick={() => change("")}>Remove</Button>
+          <Button onClick={remove}>Remove</Button>
         )}
         {unused && (
           <>
