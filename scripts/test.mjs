@@ -43,7 +43,7 @@ async function check(title, command, args) {
   const started = Date.now();
   const tool = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
-  for (const stream of [tool.stdout, tool.stderr]) stream.on("data", (text) => (output += text));
+  for (const stream of [tool.stdout, tool.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
   const [status] = await once(tool, "close");
   const ok = status === 0;
   ok ? passed++ : failed++;

@@ -79,7 +79,7 @@ describe("held-out rows of a run", () => {
     await show(lab.page, { screen: "train" });
     await expect
       .poll(() => shownRows().locator("figcaption").textContent())
-      .toMatch(/^2 of 2 held-out rows, .* at step 0 and step 5\. Blue/);
+      .toMatch(/^2 of 2 held-out rows, .* at step 0 and step 5\. The given region is blue/);
     expect(await shownSides()).toEqual([2, 2]);
     // A gain is called one, and the rows that its number leaves out are named beside it.
     await expect

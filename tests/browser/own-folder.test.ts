@@ -67,7 +67,7 @@ it("a run whose folder is closed keeps small pictures, and one button opens the 
     .poll(() => page.getByTestId("missing-data").textContent())
     .toMatch(/^The rows of this run, mine, are not/);
   // One offer for the folder, not two.
-  expect(await page.getByTestId("last-time").count()).toBe(0);
+  await expect.poll(() => page.getByTestId("last-time").filter({ visible: true }).count()).toBe(0);
   const figure = page.getByTestId("rollout-card").first().locator("canvas");
   // Without a picture the canvas is transparent but for the masks.
   const opaque = (): Promise<number> =>

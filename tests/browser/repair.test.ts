@@ -56,7 +56,7 @@ it("Train it yourself stays with the same rows, and ends with the result in plac
   // Home and the strip count the same steps.
   await expect.poll(() => page.getByTestId("home-run").textContent()).toMatch(/step 1 of 1/);
   expect(await page.getByTestId("step").textContent()).toBe("1/1");
-  await expect.poll(caption).toMatch(/ at step 0 and step 1\. Blue: the given region; green: the partner's mask$/);
+  await expect.poll(caption).toMatch(/ at step 0 and step 1\. The given region is blue, the partner's mask green$/);
   expect(await ids()).toEqual(recorded);
   await expect.poll(() => page.getByTestId("home-curve").getByTestId("gain-numbers").textContent()).toMatch(/^greedy /);
   for (const name of ["Compare", "Export"]) await page.getByRole("link", { name, exact: true }).waitFor();

@@ -77,7 +77,7 @@ describe("the first screen", () => {
       .poll(() => shown.locator("figcaption").textContent())
       .toMatch(
         new RegExp(
-          `^6 of the first \\d+ held-out rows, .* at step ${start?.report.step} and step ${end?.report.step}\\. Blue: .*; green: the partner's mask$`,
+          `^6 of the first \\d+ held-out rows, .* at step ${start?.report.step} and step ${end?.report.step}\\. The given region is blue, the partner's mask green$`,
         ),
       );
     for (const [side, from] of [

@@ -12,7 +12,7 @@ import { useSession } from "../stores/session.ts";
 import { counted, fixed, NONE } from "../styles/format.ts";
 import styles from "./before-after.module.css";
 import { greedyAnswer, maskOwner, type RowAnswer } from "./held-out-texts.ts";
-import type { MaskLayer } from "./mask/layers.ts";
+import { COLOUR_WORDS, type MaskLayer } from "./mask/layers.ts";
 import { MaskFigure, type MaskFigureProps } from "./mask/mask-figure.tsx";
 
 const SHOWN = 6;
@@ -66,7 +66,8 @@ export function BeforeAfter(props: {
   const [from, to] = last === undefined ? [0, 0] : [baselineIn(evaluations, last).report.step, last.report.step];
   const rowAt = (row: string): Partial<Route> => ({ screen: "train", tab: "held-out", run: place, step: to, row });
   const when = from === to ? `step ${to}, the only evaluation so far` : `step ${from} and step ${to}`;
-  const outlines = `Blue: the given region; ${maskOwner(score) === "policy" ? "orange: the policy's" : "green: the partner's"} mask`;
+  const owner = maskOwner(score);
+  const outlines = `The given region is ${COLOUR_WORDS.given}, the ${owner}'s mask ${COLOUR_WORDS[owner]}`;
   const all = last?.rows.filter(({ part }) => part !== "selection").length ?? 0;
   const over =
     among < all ? `the first ${among} held-out rows, which your settings evaluate too` : counted(all, "held-out row");

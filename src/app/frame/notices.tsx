@@ -22,7 +22,11 @@ export function Notices(): ReactNode {
   return (
     <>
       <TrainerNotice />
-      <InterruptedBanner />
+      <div className={styles.offers}>
+        <InterruptedBanner />
+        <MissingData />
+        <LastTime />
+      </div>
       <ImportingNotice />
     </>
   );
@@ -84,7 +88,7 @@ function TrainerNotice(): ReactNode {
   );
 }
 
-/** Offers to resume the run that the last visit left unfinished; without one, what comes next: one offer at a time. */
+/** Offers to resume the run that the last visit left unfinished. */
 function InterruptedBanner(): ReactNode {
   const run = useSession(({ interrupted }) => interrupted);
   const needs = useResumeNeeds(run?.manifest ?? null, unsaved(run?.checkpoints ?? []));
@@ -92,7 +96,7 @@ function InterruptedBanner(): ReactNode {
   const held = useOtherTabs();
   const [sure, setSure] = useState(false);
   // Another tab has resumed it, or evaluates one of its checkpoints.
-  if (run === null || needs === null || busy || held.includes(run.manifest.id)) return <MissingData />;
+  if (run === null || needs === null || busy || held.includes(run.manifest.id)) return null;
   const { manifest, steps, checkpoints, bytes } = run;
   const saved = checkpoints.at(-1);
   const look = (): void => {
@@ -134,7 +138,7 @@ function ImportingNotice(): ReactNode {
 
 /**
  * Says once that the rows of the shown run are not open, with a button that opens them. Rows that come with the page open
- * by themselves, unless they would replace rows of the user or those of a run in progress. Otherwise `LastTime`.
+ * by themselves, unless they would replace rows of the user or those of a run in progress.
  */
 function MissingData(): ReactNode {
   const screen = useRoute((route) => route.screen);
@@ -156,7 +160,7 @@ function MissingData(): ReactNode {
   useEffect(() => {
     if (alone && builtIn !== undefined) report(openBuiltInRows(builtIn));
   }, [alone, builtIn]);
-  if (missing === null || alone || hidden === runId) return <LastTime />;
+  if (missing === null || alone || hidden === runId) return null;
   return (
     <Notice testId="missing-data" onDismiss={() => setHidden(runId)}>
       <p>

@@ -136,6 +136,7 @@ function GpuChip(): ReactNode {
   const gpu = useSession((session) => session.gpu);
   const error = useSession((session) => session.gpuError?.message);
   const runId = useRun((run) => run.runId);
+  // Of all buffers if measured, else of live tensors.
   const allocated = useLatestMetric(runId, "memory/gpu_bytes_allocated");
   const live = useLatestMetric(runId, "memory/gpu_bytes");
   const tensors = useLatestMetric(runId, "memory/num_tensors");

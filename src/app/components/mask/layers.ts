@@ -20,6 +20,9 @@ export const LAYER_COLOURS = {
   extra: "#D55E00",
 } as const;
 
+/** Their names, for a legend in words. */
+export const COLOUR_WORDS = { given: "blue", policy: "orange", partner: "green" } as const;
+
 /** Outline of a sampled mask beside the mask without noise. */
 export const SAMPLED_COLOUR = "#FFFFFF";
 

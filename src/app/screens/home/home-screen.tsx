@@ -156,8 +156,7 @@ function Repair(): ReactNode {
   const noGpu = useSession(({ gpuError }) => gpuError?.message ?? null);
   const own = useSession(({ model }) => model !== null) && hasOwnModel();
   const rows = useSession(({ dataInfo }) => dataInfo?.name);
-  const instead =
-    rows === undefined || builtInRows(rows) !== undefined ? "" : `, on the pocket shards instead of ${rows}`;
+  const instead = rows === undefined || builtInRows(rows) !== undefined ? "" : `, with its rows instead of ${rows}`;
   const blocker = own ? "Your own model is open; this run needs the demo model whose masks are damaged" : noGpu;
   const begin = async (): Promise<void> => {
     await startJob(REPAIR, true, () => openDemoSet("repair"));
@@ -215,11 +214,11 @@ function MainCurve(props: {
   if (!begun && !active) return null;
   const due = config === undefined || config.evalSteps === 0 ? null : Math.min(config.evalSteps, config.steps);
   const name = loss?.title ?? "Reward";
-  const rows = linkTo({ screen: "train", tab: "held-out", run: run.place });
+  const answers = linkTo({ screen: "train", tab: "held-out", run: run.place });
   return (
     <figure className={`grid gap-2 ${styles.curve}`} data-testid="home-curve">
       <a
-        className={`grid ${styles.plot} ${styles.numbers}`}
+        className={`grid ${styles.plot} ${styles.quiet}`}
         href={linkTo({ screen: "train", tab: "curves", run: run.place })}
       >
         {begun ? (
@@ -235,9 +234,9 @@ function MainCurve(props: {
         {gain === undefined && active && due !== null && `; the gain on held-out rows is first measured at step ${due}`}
         {gain !== undefined && last !== undefined && (
           <>
-            ; gain in {gain.name} on <a href={rows}>{counted(last.report.n, "held-out row")}</a>
+            ; gain in {gain.name} on <a href={answers}>{counted(last.report.n, "held-out row")}</a>
             {chooseText(last.report)}
-            <a className={styles.numbers} href={rows}>
+            <a className={styles.quiet} href={answers}>
               <GainNumbers className={`flex wrap ${styles.gain}`} gain={gain} of={differenceOf} pictures={pictures} />
             </a>
             {few !== "" && <span className="warn">{few}</span>}

@@ -163,7 +163,7 @@ export const STEP_ROWS: readonly Metric[] = [
   // Rewards of a loop
   row(
     "loopK/reward",
-    "Mean reward of the loop: mean of the group means. A group of all proposals weights each by its probability",
+    "Mean reward of the loop: mean of the group means; in a group of all proposals, each counts with its probability",
     "mean over groups of the mean r, or of Σ p·r",
     "",
     "Rises over tens of steps; single steps are noisy",
@@ -233,7 +233,7 @@ export const STEP_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/rewards/<term>/mean",
-    "Mean of one reward term before weighting, weighted by probability as the reward is; missing values are excluded",
+    "Mean of one reward term before weighting; proposals count with their probability, as in the reward. Missing values are excluded",
     "mean of the term",
     "",
     "Rises with its reward",
