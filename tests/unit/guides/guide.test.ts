@@ -13,7 +13,7 @@ test.each(GUIDES.filter((name) => name !== "loop" || arePluggedIn("question-answ
   (name) => {
     const { blocks, files } = openGuide(name);
     const changed = [...appliedTo(root, { blocks }).keys()];
-    expect(changed.length).toBeGreaterThanOrEqual(3);
+    expect(files.length).toBeGreaterThanOrEqual(3);
     expect(files.length).toBeLessThanOrEqual(5);
     expect(changed.filter((path) => !files.includes(path))).toEqual([]);
     expect(files.filter((path) => !changed.includes(path) && !/^docs\/\w+\.md$/.test(path))).toEqual([]);

@@ -66,7 +66,10 @@ export function drawFigure(context: CanvasRenderingContext2D, drawing: Drawing):
   if (drawing.onion === true && drawing.mode !== "off") {
     for (const { by, dash } of NEIGHBOURS) {
       const at = frame.at + by;
-      if (at >= 0 && at < frame.of) drawOutlines(penAt(at), dash);
+      if (at < 0 || at >= frame.of) continue;
+      for (const { role, mask, colour } of drawing.layers) {
+        drawDashed(penAt(at), shapeOf(mask), colour ?? LAYER_COLOURS[role], dash);
+      }
     }
   }
   context.restore();
@@ -77,20 +80,6 @@ const NEIGHBOURS = [
   { by: -1, dash: [6, 3] },
   { by: 1, dash: [1.5, 3] },
 ] as const;
-
-/** Thin lines in the colours of the layers, half transparent. */
-function drawOutlines(pen: Pen, dash: readonly number[]): void {
-  const { context, drawing } = pen;
-  for (const { role, mask, colour } of drawing.layers) {
-    inImage(pen, shapeOf(mask), (width) => {
-      context.globalAlpha = 0.8;
-      context.setLineDash(dash.map((length) => length * width));
-      context.lineWidth = 1.5 * width;
-      context.strokeStyle = colour ?? LAYER_COLOURS[role];
-      context.stroke(shapeOf(mask).path);
-    });
-  }
-}
 
 function drawStrip(pen: Pen): void {
   const { context, drawing, place } = pen;
@@ -129,6 +118,7 @@ function drawLayers(pen: Pen): void {
   const layers = drawing.layers.map(({ role, mask, colour, faint = false }) => ({
     colour: colour ?? LAYER_COLOURS[role],
     shape: shapeOf(mask),
+    given: role === "given",
     faint,
   }));
   const drawn = layers.filter(({ faint }) => !faint);
@@ -148,11 +138,12 @@ function drawLayers(pen: Pen): void {
     });
   }
   if (drawing.mode === "contour") dimSurround(pen, drawn);
-  for (const { colour, shape, faint } of layers) (faint ? drawFaint : drawContour)(pen, shape, colour);
+  for (const { colour, shape } of layers.filter(({ faint }) => faint)) drawDashed(pen, shape, colour, [3, 3]);
+  drawContours(pen, drawn);
 }
 
-/** A dashed line of one pixel over a soft dark one, so that it shows on any background and hides little. */
-function drawFaint(pen: Pen, shape: Shape, colour: string): void {
+/** A broken line of one CSS pixel over a soft dark one, so that it shows on any background and hides little. */
+function drawDashed(pen: Pen, shape: Shape, colour: string, dash: readonly number[]): void {
   const { context } = pen;
   inImage(pen, shape, (width) => {
     context.lineJoin = "round";
@@ -160,7 +151,7 @@ function drawFaint(pen: Pen, shape: Shape, colour: string): void {
     context.lineWidth = 2 * width;
     context.stroke(shape.path);
     context.globalAlpha = 0.75;
-    context.setLineDash([3 * width, 3 * width]);
+    context.setLineDash(dash.map((length) => length * width));
     context.strokeStyle = colour;
     context.lineWidth = width;
     context.stroke(shape.path);
@@ -206,33 +197,44 @@ function drawDifference(pen: Pen, [given, other]: readonly [Rle, Rle]): void {
       }
     });
   }
-  drawContour(pen, shapeOf(given), "#FFFFFF");
-  drawContour(pen, shapeOf(other), LAYER_COLOURS.extra);
+  drawContours(pen, [
+    { shape: shapeOf(given), colour: "#FFFFFF", given: true },
+    { shape: shapeOf(other), colour: LAYER_COLOURS.extra, given: false },
+  ]);
 }
 
-/** Two-pixel double contour, dark outside and light inside, visible on any background. */
-function drawContour(pen: Pen, shape: Shape, colour: string): void {
+/** A mask whose edge is drawn; the line of a given one lies outside of it, others inside, so that equal masks show both. */
+interface Contour {
+  readonly shape: Shape;
+  readonly colour: string;
+  readonly given: boolean;
+}
+
+/** Widths in CSS pixels. */
+const LINE = 1.5;
+const GUARD = 0.75;
+
+/** Coloured lines between a dark one outside and a light one inside, so that they show on any background. */
+function drawContours(pen: Pen, contours: readonly Contour[]): void {
+  const shown = contours.filter(({ shape }) => shape.area > 0);
+  for (const { shape, given } of shown) {
+    drawBand(pen, shape, "outside", "rgba(0, 0, 0, 0.85)", GUARD + (given ? LINE : 0));
+    drawBand(pen, shape, "inside", "rgba(255, 255, 255, 0.8)", GUARD + (given ? 0 : LINE));
+  }
+  for (const { shape, colour, given } of shown) drawBand(pen, shape, given ? "outside" : "inside", colour, LINE);
+}
+
+/** A line of `reach` CSS pixels along one side of a mask's edge. */
+function drawBand(pen: Pen, shape: Shape, side: "outside" | "inside", colour: string, reach: number): void {
   const { context } = pen;
-  if (shape.area === 0) return;
   inImage(pen, shape, (width) => {
+    const clip = new Path2D(shape.path);
+    if (side === "outside") clip.rect(-1e5, -1e5, 2e5, 2e5);
+    context.clip(clip, "evenodd");
     context.lineJoin = "round";
-    const outside = new Path2D(shape.path);
-    outside.rect(-1e5, -1e5, 2e5, 2e5);
-    context.save();
-    context.clip(outside, "evenodd");
-    context.strokeStyle = "rgba(0, 0, 0, 0.85)";
-    context.lineWidth = 2 * width;
-    context.stroke(shape.path);
-    context.restore();
-    context.save();
-    context.clip(shape.path, "evenodd");
     context.strokeStyle = colour;
-    context.lineWidth = 4 * width;
+    context.lineWidth = 2 * reach * width;
     context.stroke(shape.path);
-    context.strokeStyle = "rgba(255, 255, 255, 0.8)";
-    context.lineWidth = 2 * width;
-    context.stroke(shape.path);
-    context.restore();
   });
 }
 

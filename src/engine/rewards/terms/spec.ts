@@ -1,4 +1,4 @@
-/** Interface of a reward term. Each term is a file in this folder and a line in registry.ts. */
+/** Interface of a reward term; registry.ts has the terms. */
 import type { MeteorDetail, RewardTerm, RolloutFacts } from "../term.ts";
 
 /** How an overlap becomes a reward. */

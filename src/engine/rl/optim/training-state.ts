@@ -222,7 +222,7 @@ export interface UpdateReport {
  * `gradients`.
  * @param beforeEma called between update and moving average
  * @param whole whether no earlier pass of the step has changed the state
- * @throws NonFiniteGradient when a gradient is not finite and `haltOnNaN` is set; the state is unchanged
+ * @throws NonFiniteGradient when a gradient is not finite and `haltOnNan` is set; the state is unchanged
  */
 export async function updateState(
   state: TrainingState,
