@@ -74,6 +74,11 @@ const TOGETHER = { groupsAtOnce: fc.constantFrom(0, 1), microRollouts: fc.consta
 
 type Drawn = Partial<LabConfig> & Pick<LabConfig, "loraR">;
 
+/** Pictures of models on Qwen-VL grow with the tiles: those of twelve take most of a minute. */
+function small(drawn: Drawn): Drawn {
+  return { ...drawn, maxTiles: Math.min(3, drawn.maxTiles ?? 1) };
+}
+
 /** Runs on pictures, or on clips; of one at a time, because the model of one counts in the peaks of another. */
 function plannedRuns(clips: boolean) {
   let lab: TestLab;
@@ -144,11 +149,11 @@ describe("the forecast of a run", () => {
     ["another head, Qwen2", "tests/golden/sa2va-tiny-variant", SOFT],
     ["qwen3", null, TAUGHT],
     ["qwen2.5", null, TAUGHT],
-  ] as const)("is within 10 %% of the most bytes that two steps allocate, moments included: %s", async (...of) => {
+  ] as const)("is within a tenth of the most bytes that two steps allocate, moments included: %s", async (...of) => {
     const [name, path, other] = of;
     await open(name, path);
-    await areClose(1, DRAWN);
-    await areClose(1, other as fc.Arbitrary<Drawn>);
+    for (const drawn of [DRAWN, other] as fc.Arbitrary<Drawn>[])
+      await areClose(1, path === null ? drawn.map(small) : drawn);
   });
 
   it.each([
@@ -177,11 +182,11 @@ describe("the forecast of a run on clips", () => {
     ["Qwen2", TINY, 4],
     ["InternLM2", "tests/golden/sa2va-tiny-internlm2", 3],
     ["qwen3", null, 2],
-  ] as const)("is within 10 %% of the most bytes that two steps allocate: %s", async (name, path, clipFrames) => {
+  ] as const)("is within a tenth of the most bytes that two steps allocate: %s", async (name, path, clipFrames) => {
     await open(name, path);
     await areClose(
       1,
-      CLIPS.map((settings) => ({ ...settings, clipFrames })),
+      CLIPS.map((settings) => ({ ...(path === null ? small(settings) : settings), clipFrames })),
     );
   });
 });
@@ -279,7 +284,7 @@ describe("the forecast", () => {
     [TINY, 4, 8, 16],
     [POCKET, 1, 4, 16],
   ] as const)(
-    "of activations is within 10 %% of the buffers that a tape of %s makes (%i tiles, %i rows, %i tokens)",
+    "of activations of %s is within a tenth of the buffers that a tape makes (%i tiles, %i rows, %i tokens)",
     async (path, tiles, rows, newTokens) => {
       const model = await openSa2va(await nodeFolder(path), "m");
       const set: Record<string, Tensor> = { ...Object.fromEntries(model.base) };
