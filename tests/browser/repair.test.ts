@@ -1,7 +1,16 @@
 /** From Home to a run: one that stays there with its rows, and one that repairs masks and returns to its live step. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
-import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+import {
+  CHEAP_RUN,
+  layoutShift,
+  type OpenPage,
+  openFollowed,
+  problems,
+  type RunEvent,
+  show,
+  untilEvent,
+} from "../support/page.ts";
 
 it("Train it yourself stays with the same rows, and ends with the result in place of the invitation", async () => {
   const { lab, events } = await openFollowed({
@@ -66,6 +75,19 @@ it("Train it yourself stays with the same rows, and ends with the result in plac
   await page.goBack();
   await page.getByRole("link", { name: "Compare", exact: true }).click();
   await page.getByText("2 runs compared").waitFor();
+  // Another visit begins with the same result; the demo of a visitor is one step away.
+  await page.goto("about:blank");
+  await page.goto(lab.url);
+  await expect.poll(heading).toBe("Your run has ended");
+  await expect.poll(() => page.getByTestId("home-run").textContent()).toMatch(/step 1 of 1$/);
+  await expect.poll(() => page.getByTestId("home-curve").getByTestId("gain-numbers").textContent()).toMatch(/^greedy /);
+  for (const name of ["Compare", "Export"]) await page.getByRole("link", { name, exact: true }).waitFor();
+  await page.getByRole("button", { name: "Now your data" }).waitFor();
+  expect(await layoutShift(page)).toBeLessThan(0.05);
+  await page.getByRole("link", { name: "Demo", exact: true }).click();
+  await expect.poll(heading).toMatch(/^A model learns/);
+  await page.getByTestId("train-it-yourself").waitFor();
+  await expect.poll(() => page.getByTestId("home-step").textContent()).toMatch(/^Recorded run, step/);
   expect(lab.consoleErrors).toEqual([]);
   await lab.close();
 });

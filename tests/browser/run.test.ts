@@ -222,8 +222,15 @@ describe("after a reload", () => {
     runId = (await row.getAttribute("data-run")) ?? "";
     expect(runId).toMatch(/^[a-z0-9-]+-\d{17}$/);
     await expect.poll(() => row.textContent()).toMatch(/1 \/ 2/);
-    // Without a run in the address the recorded one is shown; a link leads back to this one.
+    // Without a run in the address it is shown, and the step that was stopped can be continued.
     await show(lab.page, { screen: "train" });
+    await lab.page.getByTestId("screen-train").getByText("stored run").waitFor();
+    await lab.page.getByTestId("nav-home").click();
+    await expect.poll(() => lab.page.getByTestId("home-run").textContent()).toMatch(/: step 1 of 2$/);
+    await lab.page.locator("main").getByRole("button", { name: "Resume" }).waitFor();
+    // Beside the recorded one a link leads back to it.
+    await lab.page.getByRole("link", { name: "Demo", exact: true }).click();
+    await lab.page.getByRole("link", { name: "All curves and rollouts" }).click();
     await lab.page.getByRole("link", { name: /^Your newest run: / }).click();
     await expect.poll(() => new URLSearchParams(new URL(lab.page.url()).hash.slice(1)).get("run")).toBe(runId);
   });

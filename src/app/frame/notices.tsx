@@ -3,11 +3,11 @@ import { type ReactNode, useEffect, useState } from "react";
 import { report } from "../clients/lab.ts";
 import { builtInRows, demoRows, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
 import { deleteRun, findInterrupted, forgetInterrupted, untilReleased } from "../clients/run/interrupted.ts";
-import { resumeAndShow, unsaved, useResumeNeeds } from "../clients/run/resume.ts";
+import { unsaved } from "../clients/run/resume.ts";
 import { useRowsOpen, useViewedRun } from "../components/rollout/use-viewed-run.ts";
 import { Button } from "../components/ui/button.tsx";
-import { IconClose, IconPlay, IconStop } from "../components/ui/icons.tsx";
-import { openKept, openRowsOf } from "../components/upload/pickers.tsx";
+import { IconClose, IconStop } from "../components/ui/icons.tsx";
+import { openKept, openRowsOf, Resume } from "../components/upload/pickers.tsx";
 import { IMPORT, type KeptFolder, keptFolders } from "../components/upload/take-files.ts";
 import { useAsync } from "../components/use-async.ts";
 import { jobKind, startJob, useRunning } from "../stores/jobs.ts";
@@ -91,12 +91,11 @@ function TrainerNotice(): ReactNode {
 /** Offers to resume the run that the last visit left unfinished. */
 function InterruptedBanner(): ReactNode {
   const run = useSession(({ interrupted }) => interrupted);
-  const needs = useResumeNeeds(run?.manifest ?? null, unsaved(run?.checkpoints ?? []));
   const busy = useRun(({ state }) => isActive(state));
   const held = useOtherTabs();
   const [sure, setSure] = useState(false);
   // Another tab has resumed it, or evaluates one of its checkpoints.
-  if (run === null || needs === null || busy || held.includes(run.manifest.id)) return null;
+  if (run === null || busy || held.includes(run.manifest.id)) return null;
   const { manifest, steps, checkpoints, bytes } = run;
   const saved = checkpoints.at(-1);
   const look = (): void => {
@@ -109,14 +108,7 @@ function InterruptedBanner(): ReactNode {
         <b>{manifest.title}</b> stopped at step {steps} of {manifest.config.steps},{" "}
         {saved === undefined ? "without a checkpoint" : `checkpoint of step ${saved}`}
       </p>
-      <Button
-        kind="primary"
-        icon={<IconPlay />}
-        blocker={needs.blocker}
-        onClick={() => report(resumeAndShow(manifest, openRowsOf))}
-      >
-        {needs.label}
-      </Button>
+      <Resume kind="primary" run={manifest} lack={unsaved(checkpoints)} />
       <Button onClick={look}>View</Button>
       <Button kind="danger" onClick={() => (sure ? report(deleteRun(manifest.id)) : setSure(true))}>
         {sure ? `Delete ${formatBytes(bytes)}` : "Delete…"}
@@ -150,7 +142,8 @@ function MissingData(): ReactNode {
   // At the start nothing is open yet, and nothing is missing.
   const name = useSession(({ dataInfo }) => dataInfo?.name);
   const own = name !== undefined && builtInRows(name) === undefined;
-  const shown = screen === "train" || screen === "home" ? run : null;
+  // On Home the offer of last time opens the rows of the newest run.
+  const shown = screen === "train" || (screen === "home" && (asked !== null || run?.source !== "stored")) ? run : null;
   const { runId = null, manifest = null } = shown ?? {};
   const open = useRowsOpen(manifest);
   const [hidden, setHidden] = useState<string | null>(null);

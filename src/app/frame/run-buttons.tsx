@@ -1,12 +1,11 @@
 /** The buttons that control the run. */
 import { type ReactNode, useEffect, useState } from "react";
-import { report } from "../clients/lab.ts";
 import { startBlocker, useBlocker } from "../clients/run/blockers.ts";
-import { resumeAndShow, stoppedRun, useResumeNeeds } from "../clients/run/resume.ts";
+import { stoppedRun } from "../clients/run/resume.ts";
 import { act, actionBlocker } from "../clients/run/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
-import { openRowsOf } from "../components/upload/pickers.tsx";
+import { Resume } from "../components/upload/pickers.tsx";
 import { PHASE_NAMES, type RunStoreState, useRun } from "../stores/run/run.ts";
 import styles from "./frame.module.css";
 
@@ -20,21 +19,9 @@ export function RunButtons(): ReactNode {
   const active = actionBlocker("start", state) !== null;
   const running = state === "running";
   const stopped = useRun(stoppedRun);
-  const needs = useResumeNeeds(stopped);
   return (
     <>
-      {stopped !== null && needs !== null && (
-        <Button
-          kind="primary"
-          icon={<IconPlay />}
-          blocker={needs.blocker}
-          data-testid="strip-resume"
-          title={`${needs.label} (P)`}
-          onClick={() => report(resumeAndShow(stopped, openRowsOf))}
-        >
-          Resume
-        </Button>
-      )}
+      {stopped !== null && <Resume kind="primary" run={stopped} brief data-testid="strip-resume" />}
       {active ? (
         <Button
           kind={running ? "plain" : "primary"}

@@ -71,7 +71,7 @@ const START = {
   elsewhere: {} as Readonly<Record<string, "dropped" | "address">>,
   /** A run that the last visit left unfinished, until it is resumed or dismissed. */
   interrupted: null as RunDigest | null,
-  /** The newest stored run when the page looked for an interrupted one; undefined until it has looked. */
+  /** The newest stored run with a step when the page looked for it; undefined until it has looked. */
   newest: undefined as Pick<RunManifest, "id" | "title" | "state" | "config"> | null | undefined,
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   otherTabs: [] as readonly string[],

@@ -6,14 +6,14 @@ import { outdate, outdateRun, readOnce } from "../../stores/reads.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { forgetRun, useRun } from "../../stores/run/run.ts";
-import { addProblem, dropProblems, type SessionState, useSession } from "../../stores/session.ts";
-import { lab } from "../lab.ts";
+import { addProblem, dropProblems, useSession } from "../../stores/session.ts";
+import { lab, report } from "../lab.ts";
 import { RUNS } from "./run-reads.ts";
 
 /** Runs whose offer was dismissed. */
 const dismissed = new Set<string>();
 
-/** Looks for the newest run, and offers the newest one that is stored as in progress and that no tab trains, unless its offer was dismissed. */
+/** Looks for the newest run with a step, and offers the newest one that is stored as in progress and that no tab trains, unless its offer was dismissed. */
 export async function findInterrupted(): Promise<void> {
   outdate(RUNS.key);
   try {
@@ -22,15 +22,11 @@ export async function findInterrupted(): Promise<void> {
     const sorted = [...runs].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
     const left = ({ manifest: { id, state } }: RunDigest): boolean =>
       state === "running" && !held.has(id) && !dismissed.has(id);
-    useSession.setState({ interrupted: sorted.find(left) ?? null, newest: sorted[0]?.manifest ?? null });
+    const newest = sorted.find(({ steps }) => steps > 0)?.manifest ?? null;
+    useSession.setState({ interrupted: sorted.find(left) ?? null, newest });
   } finally {
     useSession.setState(({ newest = null }) => ({ newest }));
   }
-}
-
-/** The run that Train shows in place of the recorded one: the newest if it has not ended, held by another tab or not, else the offered one. */
-export function unfinishedRun({ interrupted, newest }: SessionState): string | undefined {
-  return newest?.state === "running" ? newest.id : interrupted?.manifest.id;
 }
 
 /** Milliseconds between two looks at a lock, and number of looks. */
@@ -75,8 +71,11 @@ function dropRun(id: string): void {
   forgetMetrics(id);
   forgetRun(id);
   if (useSession.getState().interrupted?.manifest.id === id) forgetInterrupted();
-  if (useSession.getState().newest?.id === id) useSession.setState({ newest: null });
   if (useRoute.getState().run === id) navigate({ run: null, step: null, rollout: null });
   dropProblems(({ subject }) => subject === id);
   outdateRun(id);
+  if (useSession.getState().newest?.id !== id) return;
+  // The one before it takes its place.
+  useSession.setState({ newest: undefined });
+  report(findInterrupted());
 }

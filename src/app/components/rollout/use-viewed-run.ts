@@ -6,7 +6,6 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { StepNote } from "../../../engine/runs/notes.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { report } from "../../clients/lab.ts";
-import { unfinishedRun } from "../../clients/run/interrupted.ts";
 import {
   NOTHING_READ,
   readEvaluations,
@@ -24,7 +23,7 @@ import { useSession } from "../../stores/session.ts";
 import { counted } from "../../styles/format.ts";
 import { useAsync } from "../use-async.ts";
 
-/** The run that the screens show: the run in the address, else the run of this page. */
+/** A run that the screens show. */
 export interface ViewedRun {
   readonly runId: string;
   /** Run id for addresses that lead to it; null if it is shown without one. */
@@ -48,11 +47,19 @@ export interface ViewedRun {
   readonly problem: string | null;
 }
 
-const NO_GROUPS: readonly GroupRecord[] = [];
-const NO_STEPS: readonly number[] = [];
-const NO_NOTES: readonly StepNote[] = [];
+const NONE: readonly never[] = [];
 
-/** The run in the address, else of this page, of another tab, left unfinished (not on Home), or recorded; null if there is none. */
+/** Where a run comes from, and that in words. */
+const SOURCES = {
+  live: ["live", ""],
+  tab: ["stored", "training in another tab, read-only"],
+  stored: ["stored", "stored run"],
+  recorded: ["elsewhere", "recorded run"],
+  dropped: ["elsewhere", "imported run, read-only"],
+  address: ["elsewhere", "computed on another machine"],
+} as const;
+
+/** The run in the address, else of this page, of another tab, the newest stored one, or the recorded one; null if there is none. */
 export function useViewedRun(): ViewedRun | null {
   const asked = useRoute((route) => route.run);
   const liveId = useRun((run) => run.runId);
@@ -60,13 +67,11 @@ export function useViewedRun(): ViewedRun | null {
   const liveStep = useRun((run) => run.step);
   const groups = useRun((run) => run.groups);
   const recorded = useSession((session) => session.recordedRun);
-  const home = useRoute((route) => route.screen === "home");
-  const looked = useSession((session) => home || session.newest !== undefined);
-  const shown = useSession((session) => (home ? undefined : unfinishedRun(session)) ?? recorded);
+  const stored = useSession(({ newest }) => (newest === undefined ? null : (newest?.id ?? recorded)));
   const held = useOtherTabs();
-  // The recorded run makes room as soon as a run is asked for.
+  // A run that is asked for finds no other in its place.
   const starting = useRun((run) => run.state === "starting" && run.runId === null);
-  const runId = asked ?? liveId ?? held[0] ?? (starting || !looked ? null : shown) ?? null;
+  const runId = asked ?? liveId ?? held[0] ?? (starting ? null : stored) ?? null;
   const elsewhere = useSession(({ elsewhere }) => (runId === null ? undefined : elsewhere[runId]));
   const otherTab = held.some((id) => id === runId);
   const live = runId !== null && runId === liveId && !otherTab;
@@ -76,22 +81,11 @@ export function useViewedRun(): ViewedRun | null {
     if (runId === null) return null;
     const metrics = metricStore(runId);
     const manifest = live ? liveManifest : (last?.run.manifest ?? null);
-    const [kind, source] = otherTab
-      ? (["training in another tab, read-only", "stored"] as const)
-      : live
-        ? (["", "live"] as const)
-        : elsewhere === "address"
-          ? ([
-              `computed on another machine, ${counted(metrics.length, "step")} so far, read-only`,
-              "elsewhere",
-            ] as const)
-          : elsewhere === "dropped"
-            ? (["imported run, read-only", "elsewhere"] as const)
-            : runId === recorded
-              ? (["recorded run", "elsewhere"] as const)
-              : (["stored run", "stored"] as const);
-    const stored = last?.groupSteps ?? NO_STEPS;
-    const gone = last?.run.manifest.state === "finished" && metrics.length === 0 && stored.length > 0;
+    const from = otherTab ? "tab" : live ? "live" : (elsewhere ?? (runId === recorded ? "recorded" : "stored"));
+    const [source, words] = SOURCES[from];
+    const kind = from === "address" ? `${words}, ${counted(metrics.length, "step")} so far, read-only` : words;
+    const steps = last?.groupSteps ?? NONE;
+    const gone = last?.run.manifest.state === "finished" && metrics.length === 0 && steps.length > 0;
     const lost = gone ? "metrics.jsonl of this run is missing or empty, so it has no curves; the rest is kept" : null;
     return {
       runId,
@@ -101,9 +95,9 @@ export function useViewedRun(): ViewedRun | null {
       writable: source !== "elsewhere" && !otherTab,
       kind,
       metrics,
-      notes: last?.run.notes.steps ?? NO_NOTES,
-      steps: live ? liveSteps(stored, metrics.steps, groups, liveStep) : stored,
-      checkpoints: last?.run.checkpoints ?? NO_STEPS,
+      notes: last?.run.notes.steps ?? NONE,
+      steps: live ? liveSteps(steps, metrics.steps, groups, liveStep) : steps,
+      checkpoints: last?.run.checkpoints ?? NONE,
       loading,
       // The folder of a new run may not exist yet; its groups come from the page.
       problem: live ? null : failed === null ? lost : `Cannot read this run: ${failed}`,
@@ -111,7 +105,7 @@ export function useViewedRun(): ViewedRun | null {
   }, [runId, asked, live, otherTab, elsewhere, recorded, liveManifest, liveStep, groups, last, loading, failed]);
 }
 
-/** Whether there is certainly no run to show; false while the page still looks for unfinished runs and its recorded one. */
+/** Whether there is certainly no run to show; false while the page still looks for stored runs and its recorded one. */
 export function useNoRun(run: ViewedRun | null): boolean {
   const asking = useSession(({ recordedRun, newest }) => recordedRun === undefined || newest === undefined);
   return run === null && !asking;
@@ -133,12 +127,12 @@ export function useStepGroups(run: ViewedRun | null, step: number | null): StepG
   const arrived = useRun((state) => state.groups);
   const isLive = run?.source === "live";
   const live = useMemo(
-    () => (isLive ? arrived.filter((group) => group.step === step) : NO_GROUPS),
+    () => (isLive ? arrived.filter((group) => group.step === step) : NONE),
     [isLive, arrived, step],
   );
   const needed = run !== null && step !== null && live.length === 0;
   const read = useRead(needed ? readGroups(run.runId, step) : null);
-  const { value = NO_GROUPS, loading, problem } = read;
+  const { value = NONE, loading, problem } = read;
   return useMemo(
     () => (live.length > 0 ? { groups: live, loading: false, problem: null } : { groups: value, loading, problem }),
     [live, value, loading, problem],
@@ -170,7 +164,7 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
     // Results are kept only while they are wanted: dropped steps may have been trained again since.
     if (!wanted || runId === null) return setRead(undefined);
     const stop = new AbortController();
-    const known = last?.runId === runId ? last.groups : NO_GROUPS;
+    const known = last?.runId === runId ? last.groups : NONE;
     // Each scan takes longer as the groups grow, so later scans are less frequent.
     let next = 0;
     report(
@@ -194,7 +188,7 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
       done,
       unread,
       cause,
-    } = last?.runId === runId ? last : { groups: NO_GROUPS, ...NOTHING_READ };
+    } = last?.runId === runId ? last : { groups: NONE, ...NOTHING_READ };
     const newer = live ? [...arrived].reverse() : [];
     // The last scan of a running run may have covered fewer steps.
     const steps = count - stored.length + Math.min(done, stored.length);
@@ -219,8 +213,6 @@ interface Evaluations {
   readonly loading: boolean;
   readonly problem: string | null;
 }
-
-const NONE: readonly StoredEvaluation[] = [];
 
 /** Held-out evaluations of a run as they are computed. Earlier results stay when a read fails. */
 export function useEvaluations(run: ViewedRun | null): Evaluations {

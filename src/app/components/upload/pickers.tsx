@@ -1,8 +1,12 @@
-/** The page's file inputs, mounted once, and the drop zone, which covers the whole page. */
+/** The page's file inputs, mounted once, the button that may need them, and the drop zone, which covers the whole page. */
 import { type ReactNode, useEffect, useState } from "react";
 import { badInput, quote } from "../../../engine/errors.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { about, report } from "../../clients/lab.ts";
+import { resumeAndShow, useResumeNeeds } from "../../clients/run/resume.ts";
 import { pickFolder } from "../../clients/save-blob.ts";
+import { Button, type ButtonProps } from "../ui/button.tsx";
+import { IconPlay } from "../ui/icons.tsx";
 import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
 import styles from "./pickers.module.css";
 import { isOfFiles, type KeptFolder, keptFolders, takeFiles } from "./take-files.ts";
@@ -77,6 +81,25 @@ export async function openRowsOf(name: string): Promise<boolean> {
   const kept = (await keptFolders()).find((one) => one.kind === "data" && one.name === name);
   if (kept === undefined) return openPicked(isOfFiles(name) ? "shard-files" : "shards");
   return (await openKept(kept)).rows;
+}
+
+/** Continues a stored run, after it opened what the run needs. @param props.lack what the run lacks itself (`unsaved`) */
+export function Resume(
+  props: ButtonProps & { readonly run: RunManifest; readonly lack?: string | null; readonly brief?: boolean },
+): ReactNode {
+  const { run, lack = null, brief = false, ...rest } = props;
+  const needs = useResumeNeeds(run, lack);
+  return (
+    <Button
+      icon={<IconPlay />}
+      {...rest}
+      {...(brief && { title: `${needs?.label} (P)` })}
+      blocker={needs?.blocker ?? null}
+      onClick={() => report(resumeAndShow(run, openRowsOf))}
+    >
+      {brief ? "Resume" : needs?.label}
+    </Button>
+  );
 }
 
 export function Pickers(): ReactNode {

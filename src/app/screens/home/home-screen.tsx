@@ -14,17 +14,18 @@ import { smooth } from "../../components/charts/series.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { rewardText } from "../../components/rollout/rollout-view.ts";
+import { ResumeButton } from "../../components/rollout/time-line.tsx";
 import { titleOf, useEvaluations, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
-import { linkTo, openScreen } from "../../stores/route.ts";
+import { linkTo, openScreen, useRoute } from "../../stores/route.ts";
 import { isActive, PHASE_NAMES, useRun } from "../../stores/run/run.ts";
 import { choosePreset, isUntouched, useSession } from "../../stores/session.ts";
 import { counted, formatCount } from "../../styles/format.ts";
 import styles from "./home.module.css";
 
-/** The lab in one sentence and on real rows: a playback of the recorded run, or the run of this page with its result. */
+/** The user's newest run with its result; for a visitor, the lab in one sentence and on the real rows of the recorded run. */
 export function HomeScreen(): ReactNode {
   const run = useViewedRun();
   const [step, setStep] = useState<number | null>(null);
@@ -32,12 +33,17 @@ export function HomeScreen(): ReactNode {
   // A stored run is drawn when all its parts are read, so that no part moves another.
   const read = run?.source === "live" || !(run === null || run.loading || loading);
   const evaluations = read ? list : NONE;
-  const shown = useRun(({ state, step: done }) => isActive(state) || done > 0);
+  const asked = useRoute((route) => route.run !== null);
+  const recorded = useSession(({ recordedRun }) => recordedRun);
+  const begun = useRun(({ state, step: done }) => isActive(state) || done > 0);
+  const own = run !== null && run.problem === null && run.runId !== recorded && (run.source !== "live" || begun);
+  // Before, a visitor and a user cannot be told apart.
+  const looked = useSession(({ newest }) => newest !== undefined) && !(asked && recorded === undefined);
   return (
     <div className={`screen gap-4 ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
         <div className={`grid gap-4 ${styles.words}`}>
-          {run?.source === "live" && shown ? <OwnRun run={run} /> : <Welcome />}
+          {looked && (own ? <OwnRun run={run} recorded={recorded ?? null} /> : <Welcome />)}
           <PluginPanels at="stopped-work" given={{}} quiet />
         </div>
         {run !== null && read && <MainCurve run={run} step={step} evaluations={evaluations} />}
@@ -60,10 +66,11 @@ function Learnt(props: {
   const config = run?.manifest?.config;
   const loops = config?.mode === "rl" ? weightedLoops(config) : [];
   const [first] = loops;
-  const among = useSession(({ config: next }) => next.evalRows - Math.round(next.evalRows * next.selectionShare));
-  const live = useRun(({ state }) => isActive(state));
-  const none = config?.evalSteps === 0 || (run?.source === "live" && !live);
-  if (none && evaluations.length === 0) return null;
+  const next = useSession((session) => session.config);
+  // The recorded run shows rows that a run of these settings answers, too.
+  const among = run?.source === "stored" ? Infinity : next.evalRows - Math.round(next.evalRows * next.selectionShare);
+  const expected = useRun(({ state }) => isActive(state)) && config?.evalSteps !== 0;
+  if (!expected && evaluations.length === 0) return null;
   return (
     <BeforeAfter evaluations={evaluations} loops={loops} place={run?.place ?? null} among={among}>
       <h2>Before and after</h2>
@@ -108,21 +115,22 @@ function Welcome(): ReactNode {
   );
 }
 
-/** The run of this page: how far it is, and what can be done with its result. */
-function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
-  const active = useRun(({ state }) => isActive(state));
-  const step = useRun((state) => state.step);
-  const recorded = useSession((session) => session.recordedRun);
-  const steps = run.manifest?.config.steps ?? null;
+/** A run of the user: how far it is, and what can be done with its result. @param props.recorded id of the visitor's demo */
+function OwnRun({ run, recorded }: { readonly run: ViewedRun; readonly recorded: string | null }): ReactNode {
+  const { manifest, metrics, source, writable } = run;
+  const active = useRun(({ state }) => source === "live" && isActive(state));
+  const step = useRun((state) => (source === "live" ? state.step : metrics.steps.at(-1)));
   // Until then a press may still be meant for the button that stood here before.
   const begun = useRun(({ phase, step: done }) => phase !== null || done > 0);
-  const compare = recorded == null || recorded === run.runId ? [run.runId] : [run.runId, recorded];
+  const compare = recorded === null ? [run.runId] : [run.runId, recorded];
   return (
     <>
-      <h1>{active ? "Your run" : "Your run has ended"}</h1>
+      <h1>{active || !writable ? "Your run" : "Your run has ended"}</h1>
       <p className={`muted large ${styles.lead}`} data-testid="home-run">
-        {titleOf(run)}: step {formatCount(step)} of {formatCount(steps)}
-        {active && run.manifest?.config.evalSteps !== 0 && ". The rows below are answered again at every evaluation"}
+        {titleOf(run)}
+        {manifest !== null && `: step ${formatCount(step)} of ${formatCount(manifest.config.steps)}`}
+        {!writable && `, ${run.kind}`}
+        {active && manifest?.config.evalSteps !== 0 && ". The rows below are answered again at every evaluation"}
       </p>
       <div className="row wrap gap-2-3">
         {active ? (
@@ -139,8 +147,10 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
             <Button kind="primary" className={styles.begin ?? ""} onClick={() => openScreen("data")}>
               Now your data
             </Button>
+            <ResumeButton run={run} />
             <PlaceLink to={{ screen: "runs", compare }}>Compare</PlaceLink>
             <PlaceLink to={{ screen: "runs" }}>Export</PlaceLink>
+            {recorded !== null && <PlaceLink to={{ screen: "home", run: recorded }}>Demo</PlaceLink>}
           </>
         )}
       </div>
