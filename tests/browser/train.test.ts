@@ -72,11 +72,27 @@ describe("before a run", () => {
     await expect.poll(() => title("single-phase")).toBe("Start a new run, and pause in its first step (F)");
   });
 
-  it("a key starts one that pauses in its first step, another ends that step", async () => {
+  it("one that is stopped in its first step leaves nothing to wait for", async () => {
     const { page } = lab;
     await expect.poll(() => page.getByTestId("strip-start").getAttribute("aria-disabled")).toBeNull();
     await page.keyboard.press("f");
     await untilState(0, "paused");
+    const from = events.length;
+    await page.getByTestId("stop").click();
+    await untilState(from, "finished");
+    for (const tab of ["curves", "rollouts", "held-out"]) {
+      await page.getByTestId(`tab-${tab}`).click();
+      await page.getByText("It ended in its first step, which is not kept").waitFor();
+      expect(await page.getByText(/as they arrive|Waiting for|appear here|not evaluated/).count()).toBe(0);
+    }
+  });
+
+  it("a key starts one that pauses in its first step, another ends that step", async () => {
+    const { page } = lab;
+    await expect.poll(() => page.getByTestId("strip-start").getAttribute("aria-disabled")).toBeNull();
+    const begun = events.length;
+    await page.keyboard.press("f");
+    await untilState(begun, "paused");
     await expect.poll(nextPhase).not.toBe(PHASE_NAMES.sample);
     expect(await steps()).toBe(0);
     const from = events.length;

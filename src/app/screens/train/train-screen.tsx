@@ -1,13 +1,11 @@
 /** The place where a run is watched: one time line over its curves, its rollouts and its held-out rows. */
 import { Tabs } from "radix-ui";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { report } from "../../clients/lab.ts";
-import { resumeAndShow, unsaved, useResumeNeeds } from "../../clients/run/resume.ts";
 import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { InSlices } from "../../components/in-parts.tsx";
 import { useHoldToHide } from "../../components/mask/overlay-store.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { NewestRun, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
+import { NewestRun, ResumeButton, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   titleOf,
   useEvaluations,
@@ -22,10 +20,9 @@ import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import tabStyles from "../../components/ui/tabs.module.css";
 import { TabPanel, tabIds } from "../../components/ui/tabs.tsx";
-import { openRowsOf } from "../../components/upload/pickers.tsx";
 import { navigate, type Route, useRoute } from "../../stores/route.ts";
 import { TRAIN_TABS } from "../../stores/route-text.ts";
-import { isActive, useRun } from "../../stores/run/run.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { counted } from "../../styles/format.ts";
 import { Curves } from "./curves.tsx";
@@ -51,6 +48,8 @@ const LACKING: Readonly<Record<Route["tab"], string>> = {
   "held-out": "was not evaluated",
 };
 
+const NO_STEP = "It ended in its first step, which is not kept: it has no curves, rollouts or checkpoint";
+
 /** Curves, rollouts and held-out rows of a run. */
 export function TrainScreen(): ReactNode {
   useHoldToHide();
@@ -59,19 +58,20 @@ export function TrainScreen(): ReactNode {
   const tab = useRoute((route) => route.tab);
   const starting = useRun(({ state }) => state === "starting");
   const suites = useRoute((route) => route.part === "suites") && tab === "held-out" && hasPanels("suites");
-  // As after a link to a run of another browser.
-  const unreadable = run?.manifest === null ? run.problem : null;
+  const ended = useRun(({ state, step }) => step === 0 && (state === "finished" || state === "failed"));
+  // A run that cannot be read is for example a link to one of another browser.
+  const problem = run?.manifest === null ? run.problem : ended && run?.source === "live" ? NO_STEP : null;
   return (
     <Tabs.Root
       asChild
       value={tab}
       onValueChange={(next) => navigate({ tab: TRAIN_TABS.find((one) => one === next) ?? "curves" })}
     >
-      {run !== null && unreadable === null && !suites ? (
+      {run !== null && problem === null && !suites ? (
         <RunView key={run.runId} run={run} tab={tab} />
       ) : (
         <div className="screen" data-testid="screen-train">
-          {(suites || noRun || unreadable !== null) && (
+          {(suites || noRun || problem !== null) && (
             <>
               {/* As with a run, so that the tabs stay where they are when it begins. */}
               {starting && !suites && (
@@ -88,9 +88,11 @@ export function TrainScreen(): ReactNode {
                 {suites ? (
                   <PluginPanels at="suites" given={{}} />
                 ) : starting ? (
-                  <Starting />
+                  <Empty title="The run is starting" actions={null}>
+                    <p role="status">Its first rollouts appear here, then its curves</p>
+                  </Empty>
                 ) : (
-                  <NoRun problem={unreadable} />
+                  <NoRun problem={problem} />
                 )}
               </TabPanel>
             </>
@@ -164,8 +166,7 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
           <span className="muted">{run.kind}</span>
           <NewestRun run={run} />
           <StepTitle shown={asked === null && tab !== "rollouts" ? null : step} asked={asked} lacking={LACKING[tab]} />
-          {/* The strip has the button of the run of this page. */}
-          {run.writable && run.source !== "live" && <ResumeButton run={run} />}
+          <ResumeButton run={run} />
         </header>
         {run.problem !== null && <p className="bad">{run.problem}</p>}
         {(run.source === "live" || stops.length > 1) && (
@@ -192,27 +193,6 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
   );
 }
 
-/** Continues a run that ended before its last step; nothing for other runs. */
-function ResumeButton({ run: { manifest, metrics, checkpoints } }: { readonly run: ViewedRun }): ReactNode {
-  const busy = useRun(({ state }) => isActive(state));
-  const needs = useResumeNeeds(manifest, unsaved(checkpoints));
-  const done = metrics.steps.at(-1) ?? 0;
-  if (manifest === null || needs === null || busy || done === 0 || done >= manifest.config.steps) return null;
-  return (
-    <Button icon={<IconPlay />} blocker={needs.blocker} onClick={() => report(resumeAndShow(manifest, openRowsOf))}>
-      {needs.label}
-    </Button>
-  );
-}
-
-function Starting(): ReactNode {
-  return (
-    <Empty title="The run is starting" actions={null}>
-      <p role="status">Its first rollouts appear here, then its curves</p>
-    </Empty>
-  );
-}
-
 /** Without a run: a description of this screen, or why there is none, and the start button. */
 function NoRun({ problem }: { readonly problem: string | null }): ReactNode {
   const rows = useSession((session) => session.rows.length);
@@ -220,7 +200,7 @@ function NoRun({ problem }: { readonly problem: string | null }): ReactNode {
   const blocker = useStartBlocker();
   return (
     <Empty
-      title={problem === null ? "No run yet" : "This run cannot be shown"}
+      title={problem === null ? "No run yet" : "This run has nothing to show"}
       actions={
         <>
           <Button kind="primary" icon={<IconPlay />} blocker={blocker} onClick={() => act("start")}>
