@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { act } from "../../../src/app/clients/run/run-actions.ts";
 import { resumeRun } from "../../../src/app/clients/run/start-run.ts";
+import { navigate, useRoute } from "../../../src/app/stores/route.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
@@ -50,6 +51,15 @@ beforeEach(() => {
 });
 
 describe("a run", () => {
+  it("that cannot start leaves the screen as it is, and its reason is told there", async () => {
+    navigate({ screen: "rewards", tab: "held-out" });
+    useSession.setState({ rows: [] });
+    for (const action of ["start", "step", "phase"] as const) act(action);
+    await expect.poll(() => useSession.getState().problems[0]?.times).toBe(3);
+    expect(useSession.getState().problems[0]?.message).toMatch(/^No rows are loaded/);
+    expect(useRoute.getState()).toMatchObject({ screen: "rewards", tab: "held-out", explain: false });
+  });
+
   it("starts once for two presses of Start, and nothing is a problem", async () => {
     act("start");
     expect(useRun.getState().state).toBe("starting");
