@@ -50,6 +50,9 @@ it("a run whose folder is closed keeps small pictures, and one button opens the 
   const forecast = page.getByTestId("forecast");
   const measured = /^[\d.]+ MB of GPU memory, .* \(measured in the last step\)$/;
   await expect.poll(() => forecast.textContent()).toMatch(measured);
+  // The strip has the same number, so that the two can be compared.
+  const peak = /^[\d.]+ MB/.exec((await forecast.textContent()) ?? "")?.[0];
+  await expect.poll(() => page.getByTestId("gpu-chip").textContent()).toBe(`peak ${peak}`);
   await show(page, { screen: "setup", steps: "9", learningRate: "0.01" });
   await expect.poll(() => page.getByTestId("setting-steps").inputValue()).toBe("9");
   await expect.poll(() => forecast.textContent()).toMatch(measured);

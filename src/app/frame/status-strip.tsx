@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "../components/ui/button.tsx";
 import { IconBoth, IconKeys, IconMoon, IconSun, IconSystem, IconWarning } from "../components/ui/icons.tsx";
 import { isAsking, useConsent } from "../stores/consent.ts";
@@ -6,7 +6,7 @@ import { navigate } from "../stores/route.ts";
 import { roughly, runSeconds } from "../stores/run/eta.ts";
 import { metricStore } from "../stores/run/metrics.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
-import { isActive, PHASE_NAMES, type RunStoreState, useRun } from "../stores/run/run.ts";
+import { isActive, lastPeak, PHASE_NAMES, type RunStoreState, useRun } from "../stores/run/run.ts";
 import { setTheme, type Theme, useSession } from "../stores/session.ts";
 import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
 import styles from "./frame.module.css";
@@ -28,15 +28,6 @@ function ThemeSwitch(): ReactNode {
       onClick={() => setTheme(NEXT[theme])}
       icon={THEME_ICONS[theme]}
     />
-  );
-}
-
-/** Newest value of a metric of the run, or null before it is logged. */
-function useLatestMetric(runId: string | null, name: string): number | null {
-  const store = runId === null ? null : metricStore(runId);
-  return useSyncExternalStore(
-    (listener) => store?.subscribe(listener) ?? (() => undefined),
-    () => store?.latest(name) ?? null,
   );
 }
 
@@ -131,26 +122,25 @@ function Facts(): ReactNode {
   );
 }
 
-/** The GPU, and after a step the memory that the run holds on it; opens System. */
+/** The GPU, and after a step its peak of memory, which Setup forecasts; opens System. */
 function GpuChip(): ReactNode {
   const gpu = useSession((session) => session.gpu);
   const error = useSession((session) => session.gpuError?.message);
   const runId = useRun((run) => run.runId);
-  // Of all buffers if measured, else of live tensors.
-  const allocated = useLatestMetric(runId, "memory/gpu_bytes_allocated");
-  const live = useLatestMetric(runId, "memory/gpu_bytes");
-  const tensors = useLatestMetric(runId, "memory/num_tensors");
-  const bytes = allocated ?? live;
+  const peak = useRun(lastPeak);
+  const latest = (name: string): number | null => metricStore(runId ?? "").latest(`memory/${name}`);
   const name = gpu === null ? "" : gpu.software ? "software adapter" : gpu.vendor || gpu.description;
-  const text = error === undefined ? (bytes === null ? name : formatBytes(bytes)) : "no GPU";
-  const held = bytes === null ? "" : `, ${formatBytes(bytes)} and ${formatCount(tensors)} tensors after the last step`;
+  const text = error === undefined ? (peak === null ? name : `peak ${formatBytes(peak)}`) : "no GPU";
+  // Of all buffers if measured, else of live tensors.
+  const held = `${formatBytes(latest("gpu_bytes_allocated") ?? latest("gpu_bytes"))} and ${formatCount(latest("num_tensors"))} tensors`;
+  const used = peak === null ? "" : `, at most ${formatBytes(peak)} in the last step, ${held} after it`;
   return (
     <Button
       kind="quiet"
       className={styles.iconic ?? ""}
       icon={<IconSystem />}
       aria-label={`System: ${text || "the GPU is opening"}`}
-      title={`${error ?? name}${held}. System (G Y)`}
+      title={`${error ?? name}${used}. System (G Y)`}
       data-testid="gpu-chip"
       onClick={() => navigate({ panel: "system" })}
     >

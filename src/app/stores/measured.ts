@@ -7,7 +7,7 @@ import type { RunManifest } from "../../engine/runs/manifest.ts";
 import { type DryRun, dryRunSettings, stepCostsSame } from "../../engine/session/dry-run.ts";
 import { DRY_RUN, forgetJob, jobOf, useJob } from "./jobs.ts";
 import { metricStore } from "./run/metrics.ts";
-import { useRun } from "./run/run.ts";
+import { lastPeak, useRun } from "./run/run.ts";
 import { hasRowsOf, type SessionState, useSession } from "./session.ts";
 import { useTry } from "./try-out.ts";
 
@@ -56,11 +56,12 @@ export function useMeasured(): Measured | null {
   const like = useSession((session) => manifest !== null && costsLike(manifest, session));
   const runId = like && manifest !== null ? manifest.id : null;
   const costs = useRun((run) => run.costs.at(-1));
+  const peak = useRun(lastPeak);
   if (dryRun !== null) return { by: "dry run", seconds: dryRun.second.seconds, ...dryRun, dryRun };
   if (runId === null || costs === undefined) return null;
   const phases = Object.values(costs.phases);
   // Unlike step_time, without the pauses of a step that runs phase by phase.
   const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);
-  const peak = Math.max(...phases.map(({ peakBytes }) => peakBytes ?? 0));
-  return { by: "last step", seconds, held: metricStore(runId).latest("memory/gpu_bytes"), peak, dryRun };
+  const held = metricStore(runId).latest("memory/gpu_bytes");
+  return { by: "last step", seconds, held, peak, dryRun };
 }

@@ -78,6 +78,12 @@ export function isActive(state: RunState): boolean {
   return state !== "idle" && state !== "ready" && state !== "finished" && state !== "failed";
 }
 
+/** Peak bytes on the GPU in the last step; null where they were not measured. */
+export function lastPeak({ costs }: RunStoreState): number | null {
+  const peaks = Object.values(costs.at(-1)?.phases ?? {}).flatMap(({ peakBytes }) => peakBytes ?? []);
+  return peaks.length === 0 ? null : Math.max(...peaks);
+}
+
 /** A run started, or resumed at `resumedAt` completed steps. */
 export function beginRun(manifest: RunManifest, resumedAt: number, heldOutRows: number): void {
   const before = useRun.getState();
