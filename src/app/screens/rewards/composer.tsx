@@ -1,4 +1,4 @@
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { shownLoops } from "../../../engine/config/derived.ts";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/presets.ts";
@@ -19,11 +19,9 @@ export function Composer(): ReactNode {
   const loops = shownLoops(config);
   const [all, setAll] = useState(false);
   /** Terms that had a weight: one stays while its weight is typed anew, which may begin with 0. */
-  const kept = useRef<readonly TermName[]>([]);
-  const used = TERMS.filter(
-    (term) => kept.current.includes(term) || loops.some((loop) => config[weightKey(loop, term)] !== 0),
-  );
-  kept.current = used;
+  const [kept, setKept] = useState<readonly TermName[]>([]);
+  const used = TERMS.filter((term) => kept.includes(term) || loops.some((loop) => config[weightKey(loop, term)] !== 0));
+  if (used.length > kept.length) setKept(used);
   return (
     <Panel title="Reward weights" aside={<span className="muted small">reward = Σ weight · value</span>}>
       <div className={`grid gap-2 ${styles.presets}`}>
@@ -35,7 +33,7 @@ export function Composer(): ReactNode {
             aria-pressed={isChosen(entry, config)}
             data-testid={`reward-preset-${entry.name}`}
             onClick={() => {
-              kept.current = [];
+              setKept([]);
               changeConfig(entry.values);
             }}
           >
@@ -87,7 +85,7 @@ export function Composer(): ReactNode {
         aria-expanded={all}
         data-testid="all-terms"
         onClick={() => {
-          kept.current = [];
+          setKept([]);
           setAll(!all);
         }}
       >
