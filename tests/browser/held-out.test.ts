@@ -134,13 +134,19 @@ describe("held-out rows of a run", () => {
         }).length;
       });
     expect(await uneven()).toBe(0);
-    // Two pictures are too few to call a change better or worse, of all rows or of one.
-    const verdicts = () =>
+    // Two pictures are too few to call a mean better or worse; a row is a fact from the last decimal of its score on.
+    const verdicts = (place: string) =>
       page
         .getByTestId("panel-held-out")
-        .locator("[data-verdict]")
-        .evaluateAll((all) => all.map((one) => (one as HTMLElement).dataset.verdict));
-    expect(new Set(await verdicts())).toEqual(new Set(["open"]));
+        .locator(`${place} [data-verdict]`)
+        .evaluateAll((all) => all.map((one) => [(one as HTMLElement).dataset.verdict, one.textContent] as const));
+    expect(new Set((await verdicts("fieldset")).map(([verdict]) => verdict))).toEqual(new Set(["open"]));
+    const changes = await verdicts("[data-testid=eval-row]");
+    expect(changes).toHaveLength(2);
+    for (const [verdict, text] of changes) {
+      const change = Number(text?.replace("−", "-").replace("±", ""));
+      expect(verdict).toBe(Math.abs(change) < 0.01 ? "open" : change > 0 ? "better" : "worse");
+    }
     expect(await violations(page)).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 /** Formats of numbers on screens; an unmeasured value is a dash, never 0. */
-import { signed as signedText } from "../../engine/runs/evaluations/difference-text.ts";
+import { SCORE_DECIMALS, signed as signedText } from "../../engine/runs/evaluations/difference-text.ts";
 
 export const NONE = "–";
 
@@ -15,6 +15,12 @@ export function fixed(value: number | null | undefined, decimals = 2): string {
   return value < 0 && Number(text) !== 0 ? `−${text}` : text;
 }
 
+/** A score, as it stands beside its difference. */
+export const scoreText = (value: number | null | undefined): string => fixed(value, SCORE_DECIMALS);
+
+/** A number inside a formula: one more decimal than its result, so that a reader who computes it finds the result. */
+export const within = (value: number | null | undefined, decimals: number): string => fixed(value, decimals + 1);
+
 /** A number with its sign always written, as for advantages; "±0.00" for one that rounds to 0. */
 export function signed(value: number | null | undefined, decimals: number): string {
   return isMissing(value) ? fixed(value, decimals) : signedText(value, decimals);
@@ -24,7 +30,8 @@ export function signed(value: number | null | undefined, decimals: number): stri
 export function compact(value: number | null | undefined): string {
   if (isMissing(value)) return fixed(value, 0);
   const size = Math.abs(value);
-  if (value === 0) return "0";
+  // Smaller sums are rounding errors of 0.
+  if (size < 1e-12) return "0";
   if (size < 1e-3 || size >= 1e6) return value.toExponential(1).replace("e+", "e").replaceAll("-", "−");
   return fixed(value, size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }

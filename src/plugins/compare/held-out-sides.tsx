@@ -11,7 +11,7 @@ import { counted, fixed } from "../../app/styles/format.ts";
 import {
   differenceText,
   fewPicturesText,
-  isTie,
+  rowVerdict,
   signed,
   verdict,
 } from "../../engine/runs/evaluations/difference-text.ts";
@@ -65,14 +65,13 @@ export function HeldOutSides(props: { readonly sides: readonly Side[]; readonly 
   const named = (side: Side, shown: StoredEvaluation | undefined): string =>
     `${side.title}, step ${shown?.report.step ?? "–"}`;
   const names = [named(earlier, before), named(later, after)] as const;
-  const changed = pairs.filter(({ change }) => !isTie(change));
   const kinds = [
-    { better: later, sign: 1, rows: changed.filter(({ change }) => change > 0).slice(0, SHOWN) },
+    { better: later, sign: 1, rows: pairs.filter(({ change }) => rowVerdict(change) === "better").slice(0, SHOWN) },
     {
       better: earlier,
       sign: -1,
-      rows: changed
-        .filter(({ change }) => change < 0)
+      rows: pairs
+        .filter(({ change }) => rowVerdict(change) === "worse")
         .slice(-SHOWN)
         .reverse(),
     },
@@ -105,7 +104,7 @@ export function HeldOutSides(props: { readonly sides: readonly Side[]; readonly 
         <div className="grid gap-4" data-testid="held-out-sides">
           <Overall pairs={pairs} names={names} />
           {kinds.every(({ rows }) => rows.length === 0) && (
-            <p className="muted m-0">The answers to every row have the same score</p>
+            <p className="muted m-0">The answers to every row have the same score, to the second decimal</p>
           )}
           {kinds
             .filter(({ rows }) => rows.length > 0)

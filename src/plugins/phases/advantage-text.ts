@@ -1,4 +1,4 @@
-import { counted, fixed, percent, signed } from "../../app/styles/format.ts";
+import { counted, percent, within } from "../../app/styles/format.ts";
 import { MASK_POLICIES } from "../../engine/config/groups/mask.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
@@ -9,9 +9,12 @@ import { isWholeSet } from "../../engine/runs/rollouts/rollout-facts.ts";
 /** Largest difference between a recomputed and a stored advantage, relative to 1. */
 const SAME = 1e-6;
 
+/** Decimals of an advantage. */
+export const DECIMALS = 3;
+
 /** The advantage as a formula. */
 interface AdvantageText {
-  /** Without the result: 0.870 − 0.398 (group) = +0.472 ÷ 0.502 (batch). */
+  /** Without the result: (0.8700 − 0.3980 (group)) ÷ (0.5018 (batch) + 0.0001 (ε)). */
   readonly text: string;
   /** All rewards of the group are equal: there is nothing to compute. */
   readonly zeroSpread: boolean;
@@ -35,16 +38,15 @@ export function advantageText(
     return null;
   const { scaleRewards, advantageEps } = config;
   const divisor = scaleRewards === "none" ? 1 : own.stdUsed + advantageEps;
-  const divided = scaleRewards === "none" ? "" : ` ÷ ${fixed(divisor, 3)} (${scaleRewards})`;
   // The mean of all rewards of the group, or of the others.
   const subtracted = reward - advantage * divisor;
   const group = groups.find((one) => one.group === rollout.group);
   const weighted = group !== undefined && isWholeSet(group) ? ", weighted by probability" : "";
   const [mean, of] = Math.abs(subtracted - own.mean) <= SAME ? [own.mean, "group"] : [subtracted, "others"];
-  return {
-    text: `${fixed(reward, 3)} − ${fixed(mean, 3)} (${of}${weighted}) = ${signed(reward - mean, 3)}${divided}`,
-    zeroSpread: own.zeroSpread,
-  };
+  const centred = `${within(reward, DECIMALS)} − ${within(mean, DECIMALS)} (${of}${weighted})`;
+  const eps = advantageEps === 0 ? "" : ` + ${advantageEps} (ε)`;
+  const divided = `(${centred}) ÷ (${within(own.stdUsed, DECIMALS)} (${scaleRewards})${eps})`;
+  return { text: scaleRewards === "none" ? centred : divided, zeroSpread: own.zeroSpread };
 }
 
 /** What the update does with the actions of a rollout. */

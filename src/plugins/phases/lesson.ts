@@ -2,7 +2,17 @@
 
 import { compareMasks, splitTerms, termName, weightedSum } from "../../app/components/rollout/rollout-view.ts";
 import { PHASE_NAMES } from "../../app/stores/run/run.ts";
-import { compact, counted, fixed, formatCount, formatShare, NONE, sentence, signed } from "../../app/styles/format.ts";
+import {
+  compact,
+  counted,
+  fixed,
+  formatCount,
+  formatShare,
+  NONE,
+  sentence,
+  signed,
+  within,
+} from "../../app/styles/format.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { type Rle, rleArea } from "../../engine/data/mask/rle.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
@@ -11,7 +21,7 @@ import type { Phase } from "../../engine/rl/run/events.ts";
 import { whatIf } from "../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { drawnMask, noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
-import { advantageText, effectText } from "./advantage-text.ts";
+import { advantageText, DECIMALS, effectText } from "./advantage-text.ts";
 
 interface Made {
   /** One phrase; null while the phase has not run. */
@@ -40,9 +50,6 @@ interface LessonInput {
 const NOT_YET: Made = { made: null, formulas: [] };
 const UNLOGGED: Made = { made: "Computed; its numbers are logged at the end of the step", formulas: [] };
 
-/** Smaller sums are rounding errors of 0. */
-const NOTHING = 1e-12;
-const size = (value: number): string => compact(Math.abs(value) < NOTHING ? 0 : value);
 /** Maximum terms of a sum that are written out. */
 const SHOWN = 4;
 
@@ -85,7 +92,7 @@ function act({ rollout }: LessonInput): Made {
   const text = aboutLoop(rollout.loop).samples === "text";
   const { actions } = rollout;
   const sum = actions.reduce((total, { samplingLogp }) => total + samplingLogp, 0);
-  const terms = actions.slice(0, SHOWN).map(({ samplingLogp }) => fixed(samplingLogp, 2));
+  const terms = actions.slice(0, SHOWN).map(({ samplingLogp }) => within(samplingLogp, 2));
   const rest = actions.length > SHOWN ? " …" : "";
   return {
     made: `The policy answers ${text ? quoted(rollout.caption) : area(rollout, "answer")}`,
@@ -112,7 +119,7 @@ function partner({ rollout }: LessonInput): Made {
 
 function reward({ rollout }: LessonInput): Made {
   const { rewarded } = splitTerms(rollout.terms);
-  const parts = rewarded.map(({ value, weight, name }) => [weight, `${fixed(value, 3)} ${termName(name)}`] as const);
+  const parts = rewarded.map(({ value, weight, name }) => [weight, `${within(value, 3)} ${termName(name)}`] as const);
   return {
     made: rollout.reward === null ? "No reward: excluded from its group" : `Reward ${fixed(rollout.reward, 3)}`,
     formulas: rollout.reward === null ? [] : [`r = ${weightedSum(parts, true)} = ${fixed(rollout.reward, 3)}`],
@@ -121,7 +128,7 @@ function reward({ rollout }: LessonInput): Made {
 
 function advantage({ rollout, groups, config }: LessonInput): Made {
   const own = advantageText(rollout, groups, config);
-  const formulas = own === null || own.zeroSpread ? [] : [`A = ${own.text} = ${signed(rollout.advantage, 3)}`];
+  const formulas = own === null || own.zeroSpread ? [] : [`A = ${own.text} = ${signed(rollout.advantage, DECIMALS)}`];
   const compared = rollout.advantage > 0 ? "Better" : "Worse";
   return {
     made:
@@ -146,7 +153,7 @@ function loss(input: LessonInput): Made {
       ...(whole === null
         ? []
         : [
-            `Loop ${rollout.loop}: GRPO loss = ${size(whole.policy)} + ${size(whole.klPenalty)} (KL) = ${size(whole.loss)}`,
+            `Loop ${rollout.loop}: GRPO loss = ${compact(whole.policy)} + ${compact(whole.klPenalty)} (KL) = ${compact(whole.loss)}`,
           ]),
     ],
   };
@@ -159,7 +166,7 @@ function tokenLoss(action: ActionRecord, advantage: number, config: LabConfig): 
   const { objective, delta, level, epsLow, epsHigh } = lossSettingsOf(config, 0, 1, 1, 1);
   const name = label.trim() === "" ? "first token" : label.trim();
   const own = config.objective !== "notes" && level !== "sequence";
-  const ofLogs = own ? ` = exp(${fixed(logp, 3)} − (${fixed(samplingLogp, 3)}))` : "";
+  const ofLogs = own ? ` = exp(${within(logp, 3)} − (${within(samplingLogp, 3)}))` : "";
   const lines = [`ρ(${name})${ofLogs} = ${fixed(ratio, 3)}`];
   // Other objectives weigh tokens in their own way.
   if (objective === "clip" && delta === null) {

@@ -7,7 +7,13 @@ import { SETTINGS } from "../../engine/config/table.ts";
 import { type ExportFormat, wholeFile } from "../../engine/export/export-file.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../engine/rl/loops/abouts.ts";
 import { readAlarms } from "../../engine/runs/alarms.ts";
-import { fewPicturesText, rangeText, signed, verdict } from "../../engine/runs/evaluations/difference-text.ts";
+import {
+  fewPicturesText,
+  rangeText,
+  SCORE_DECIMALS,
+  signed,
+  verdict,
+} from "../../engine/runs/evaluations/difference-text.ts";
 import { reportPictures, type ScoreId, scoreOf } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import { readEvaluations, type StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import { gainsOf } from "../../engine/runs/evaluations/gains.ts";
@@ -177,8 +183,8 @@ function resultParts(result: RunResult | null, { config }: RunManifest): string[
   ];
   const rows = scores.map((found) => [
     escaped(nameOf(found.id)),
-    found.score.start?.toFixed(3) ?? "–",
-    found.score.mean.toFixed(3),
+    found.score.start?.toFixed(SCORE_DECIMALS) ?? "–",
+    found.score.mean.toFixed(SCORE_DECIMALS),
     signed(found.score.difference.mean),
     rangeText(found.score.difference),
     String(pairs(found)),

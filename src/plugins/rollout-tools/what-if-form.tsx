@@ -4,7 +4,7 @@ import { termName } from "../../app/components/rollout/rollout-view.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Select, TextInput } from "../../app/components/ui/controls.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import { fixed, NONE, signed } from "../../app/styles/format.ts";
+import { compact, fixed, NONE, signed } from "../../app/styles/format.ts";
 import { weightKey } from "../../engine/config/groups/reward-weights.ts";
 import { parseSetting } from "../../engine/config/parse.ts";
 import type { Setting } from "../../engine/config/setting.ts";
@@ -58,10 +58,10 @@ export function WhatIfPanel(props: {
       </div>
       {then.problem !== null && <p className="bad">{then.problem}</p>}
       <p className="row wrap gap-2-3 min-control" data-testid="what-if-loss">
-        Loss of loop {group.loop} <b>{fixed(now.result?.loss?.loss, 5)}</b>
+        Loss of loop {group.loop} <b>{lossText(now)}</b>
         {changed && (
           <>
-            → <b className="accent">{fixed(then.result?.loss?.loss, 5)}</b>
+            → <b className="accent">{lossText(then)}</b>
             <Button kind="quiet" onClick={() => setChanges({})}>
               Reset
             </Button>
@@ -84,6 +84,12 @@ export function WhatIfPanel(props: {
       </table>
     </div>
   );
+}
+
+/** A loss of 0 has no decimals, and a small one keeps its digits. */
+function lossText({ result }: Answer): string {
+  const loss = result?.loss?.loss;
+  return Math.abs(loss ?? 0) < 1e-3 ? compact(loss) : fixed(loss, 5);
 }
 
 function answerOf(groups: readonly GroupRecord[], config: LabConfig): Answer {

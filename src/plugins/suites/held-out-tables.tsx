@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { evalTexts } from "../../app/components/held-out-texts.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import { fixed, formatCount, NONE } from "../../app/styles/format.ts";
+import { fixed, formatCount, NONE, scoreText } from "../../app/styles/format.ts";
 import { differenceText, verdict } from "../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS } from "../../engine/runs/evaluations/evaluation-metrics.ts";
 import type { EvalReport, SegmentationMetric } from "../../engine/runs/evaluations/evaluations.ts";
@@ -47,8 +47,8 @@ function SegmentationTable(props: {
             return (
               <tr key={id} title={help}>
                 <th scope="row">{name}</th>
-                <td>{fixed(start, 3)}</td>
-                <td>{fixed(value, 3)}</td>
+                <td>{scoreText(start)}</td>
+                <td>{scoreText(value)}</td>
                 <td data-verdict={verdict(difference, pictures)}>
                   {difference === null ? NONE : differenceText(difference)}
                 </td>

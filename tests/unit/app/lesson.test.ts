@@ -72,11 +72,11 @@ it("an advantage over the mean of the other rewards is written as such", () => {
     for (const rollout of rollouts) {
       const others = rollouts.filter((one) => one !== rollout).map(({ reward }) => reward ?? Number.NaN);
       const mean = others.reduce((sum, reward) => sum + reward, 0) / others.length;
-      const [reward, subtracted, centred] = numbers(
-        (advantageText(rollout, own, left)?.text ?? "").replace(" − ", " ; "),
-      ) as [number, number, number];
-      expect(subtracted).toBeCloseTo(mean, 2);
-      expect(reward - subtracted).toBeCloseTo(centred, 2);
+      const text = (advantageText(rollout, own, left)?.text ?? "").replace(" − ", " ; ");
+      const [reward, subtracted] = numbers(text) as [number, number];
+      expect(subtracted).toBeCloseTo(mean, 3);
+      expect(reward).toBeCloseTo(rollout.reward ?? Number.NaN, 3);
+      expect(text).toContain("(others)");
     }
   }
 });
@@ -151,15 +151,21 @@ describe.each([1, 2])("the phases of loop %i", (loop) => {
     expect(sum).toBeCloseTo(rollout.reward ?? Number.NaN, 2);
   });
 
-  it("divide what is above the group's mean by the deviation", () => {
-    const [reward, mean, centred, deviation, advantage] = numbers(
-      (of("advantage")?.formulas[0] ?? "").replace(" − ", " ; "),
-    ) as [number, number, number, number, number];
-    expect(reward).toBeCloseTo(rollout.reward ?? Number.NaN, 3);
-    expect(reward - mean).toBeCloseTo(centred, 2);
-    // Each shown number is rounded to three decimals.
-    const rounding = 5e-4 * (1 + Math.abs(advantage) + deviation + 5e-4);
-    expect(Math.abs(centred - advantage * deviation)).toBeLessThan(rounding);
+  it("divide what is above the group's mean by the deviation and ε, with the digits that give the result", () => {
+    const text = of("advantage")?.formulas[0] ?? "";
+    const [reward, mean, deviation, eps, advantage] = numbers(text.replace(" − ", " ; ")) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    expect(reward).toBeCloseTo(rollout.reward ?? Number.NaN, 4);
+    expect(text).toContain(`${config.advantageEps} (ε)`);
+    expect(eps).toBe(config.advantageEps);
+    // Each number inside is rounded to four decimals, the result to three.
+    const rounding = 5e-5 * (2 + Math.abs(advantage)) + 5e-4 * deviation;
+    expect(Math.abs(reward - mean - advantage * (deviation + eps))).toBeLessThan(rounding);
     expect(advantage).toBeCloseTo(rollout.advantage, 3);
   });
 

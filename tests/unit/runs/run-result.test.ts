@@ -32,7 +32,7 @@ describe("the result of a run", () => {
   });
 });
 
-test("a change that is printed as 0 is neither better nor worse", () => {
-  const changes = [0.0004, -0.0004, 0.0006, -0.002, 0, Number.NaN].map((change) => ({ change }));
+test("a row is better or worse from the last decimal on that is written of its score", () => {
+  const changes = [0.0094, -0.0094, 0.35 - 0.34, -0.01, 0, Number.NaN].map((change) => ({ change }));
   expect(countChanges(changes)).toEqual({ better: 1, worse: 1, same: 4 });
 });

@@ -1,6 +1,6 @@
 /** Held-out rows as cards: the answers of the start beside those of the newest weights. */
 import { type Key, type ReactNode, useMemo, useState } from "react";
-import { isTie, signed } from "../../../engine/runs/evaluations/difference-text.ts";
+import { rowVerdict, signed } from "../../../engine/runs/evaluations/difference-text.ts";
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RowPair } from "../../../engine/runs/library/run-result.ts";
@@ -10,13 +10,11 @@ import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-
 import { FramePanels } from "../../components/place/place.tsx";
 import { CaptionDiff } from "../../components/rollout/caption.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { fixed } from "../../styles/format.ts";
+import { fixed, scoreText } from "../../styles/format.ts";
 import styles from "./train.module.css";
 
 interface RowProps {
   readonly pair: RowPair;
-  /** Whether the pictures are too few to call a change better or worse. */
-  readonly few: boolean;
   readonly metric: ScoreId;
 }
 
@@ -49,7 +47,7 @@ function columnsOf(pair: RowPair, metric: ScoreId): readonly Column[] {
 
 /** One held-out row: the answers of the start and of the newest weights, with the change of the score. */
 export function RowCard(props: RowProps & { readonly onOpen: () => void }): ReactNode {
-  const { pair, few, metric, onOpen } = props;
+  const { pair, metric, onOpen } = props;
   const { rowId, imageId } = pair.after;
   const frame = useClipFrame(rowId, imageId);
   return (
@@ -69,13 +67,13 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
         >
           {pair.after.caption}
         </button>
-        {pair.before !== pair.after && <Change value={pair.change} few={few} />}
+        {pair.before !== pair.after && <Change value={pair.change} />}
       </p>
       <div className={`grid gap-2 ${styles.pair}`}>
         {columnsOf(pair, metric).map(({ name, row, answers, score }) => (
           <div key={name} className="grid gap-1 align-start min-0">
             <small className="muted">
-              {name} <b>{fixed(score, 2)}</b>
+              {name} <b>{scoreText(score)}</b>
             </small>
             <div className={`grid gap-1 ${answers.length > 1 ? styles.draws : ""}`}>
               {answers.map((answer, n) => (
@@ -92,7 +90,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
 }
 
 /** All answers of a row, before and after, with their texts. */
-export function RowDetails({ pair, metric }: Omit<RowProps, "few">): ReactNode {
+export function RowDetails({ pair, metric }: RowProps): ReactNode {
   const given = useGiven(pair.after);
   const { after } = pair;
   const tracks = useMemo(
@@ -114,7 +112,7 @@ export function RowDetails({ pair, metric }: Omit<RowProps, "few">): ReactNode {
           return (
             <section key={name} className="grid gap-2">
               <h3>
-                {name} <span className="muted normal">{fixed(score, 3)}</span>
+                {name} <span className="muted normal">{scoreText(score)}</span>
               </h3>
               <div className={`grid gap-3 ${styles.answers}`}>
                 {shown.map((answer, n) => (
@@ -148,15 +146,14 @@ function Answer(props: {
   return (
     <div>
       <AnswerFigure {...rest} answer={answer} label={`${answer.caption || "empty"}, ${fixed(answer.score, 3)}`} />
-      {scored && <b className="block small text-right">{fixed(answer.score, 2)}</b>}
+      {scored && <b className="block small text-right">{scoreText(answer.score)}</b>}
     </div>
   );
 }
 
-/** The change of a score; no verdict where the pictures are few. */
-export function Change({ value, few }: { readonly value: number; readonly few: boolean }): ReactNode {
-  const verdict = few || isTie(value) ? "open" : value > 0 ? "better" : "worse";
-  return <b data-verdict={verdict}>{signed(value)}</b>;
+/** The change of a row's score. */
+export function Change({ value }: { readonly value: number }): ReactNode {
+  return <b data-verdict={rowVerdict(value)}>{signed(value)}</b>;
 }
 
 const PAGE = 12;

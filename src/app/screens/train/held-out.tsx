@@ -24,7 +24,7 @@ import { Segmented } from "../../components/ui/controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { counted, fixed } from "../../styles/format.ts";
+import { counted, fixed, scoreText } from "../../styles/format.ts";
 import { Change, RowCard, RowCards, RowDetails } from "./held-out-rows.tsx";
 import { SidePanel } from "./side-panel.tsx";
 import styles from "./train.module.css";
@@ -62,7 +62,6 @@ function EvalRows(props: {
     return next === undefined ? null : () => inspectRow(next);
   };
   const { better, worse, same } = useMemo(() => countChanges(pairs), [pairs]);
-  const few = fewPicturesText(reportPictures(last.rows)) !== "";
   return (
     <section className="grid gap-3 min-0">
       <header className="row wrap gap-2-4 between">
@@ -77,7 +76,7 @@ function EvalRows(props: {
         rows={sorted}
         keyOf={({ after }) => after.rowId}
         small={alone}
-        card={(pair) => <RowCard pair={pair} few={few} metric={metric} onOpen={() => inspectRow(pair)} />}
+        card={(pair) => <RowCard pair={pair} metric={metric} onOpen={() => inspectRow(pair)} />}
       />
       {chosen !== undefined &&
         beside !== null &&
@@ -86,7 +85,7 @@ function EvalRows(props: {
             name="Held-out row"
             kind="row"
             testId="eval-row-details"
-            numbers={alone ? null : <Change value={chosen.change} few={few} />}
+            numbers={alone ? null : <Change value={chosen.change} />}
             place={
               <p className="muted small clip ellipsis nowrap" title={chosen.after.rowId}>
                 {at + 1} of {sorted.length} · row {shortRow(chosen.after.rowId)}
@@ -271,8 +270,8 @@ function ScoreCard(props: {
     >
       <span className="muted small">{text.title}</span>
       <span className={`flex gap-2 align-baseline ${styles.cardValue}`}>
-        <b>{fixed(score?.mean, 3)}</b>
-        {difference !== null && <small>from {fixed(score?.start, 3)}</small>}
+        <b>{scoreText(score?.mean)}</b>
+        {difference !== null && <small>from {scoreText(score?.start)}</small>}
       </span>
       <span className={styles.cardDifference} data-verdict={verdict(difference, pictures)}>
         {difference === null ? noDifference(last) : differenceText(difference)}
@@ -283,7 +282,7 @@ function ScoreCard(props: {
           className="muted small"
           title="Mean score of the partner's own answers, and their paired difference to the policy's. Captions end at the partner caption length"
         >
-          Partner {fixed(partner.mean, 3)}, {differenceText(partner.difference)}
+          Partner {scoreText(partner.mean)}, {differenceText(partner.difference)}
         </span>
       )}
     </button>

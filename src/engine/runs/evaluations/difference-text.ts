@@ -6,8 +6,20 @@ import type { EvalReport, Interval } from "./evaluations.ts";
 const DECIMALS = 3;
 const rounded = (value: number): number => Number(value.toFixed(DECIMALS));
 
-/** Whether a difference is printed as 0, and is neither better nor worse. */
-export const isTie = (change: number): boolean => rounded(change) === 0;
+/** Decimals of a score beside its difference: one fewer, so that nobody subtracts written scores and finds another difference. */
+export const SCORE_DECIMALS = 2;
+
+/** Whether a difference is printed as 0. */
+const isTie = (change: number): boolean => rounded(change) === 0;
+
+/**
+ * Whether one row became better or worse: where its score changed by at least the last decimal that is written of a score. A
+ * fact about that row, so it needs no interval and no number of pictures.
+ */
+export function rowVerdict(change: number): "better" | "worse" | "open" {
+  if (!(Math.abs(rounded(change)) >= 10 ** -SCORE_DECIMALS)) return "open";
+  return change > 0 ? "better" : "worse";
+}
 
 /**
  * "better" or "worse" only if the 95 % interval, as it is printed, excludes 0, and the pictures are enough to trust it.

@@ -1,5 +1,5 @@
 /** Result of a run on held-out rows: its newest evaluation compared with the start, by score and by row. */
-import { isTie } from "../evaluations/difference-text.ts";
+import { rowVerdict } from "../evaluations/difference-text.ts";
 import { rowScoreOf, SCORES, type Score, type ScoreId, scoreOf } from "../evaluations/evaluation-scores.ts";
 import type { Interval, RowScores, StoredEvaluation } from "../evaluations/evaluations.ts";
 
@@ -42,12 +42,12 @@ export function rowPairs(first: readonly RowScores[], last: readonly RowScores[]
   });
 }
 
-/** Number of rows that became better, became worse, or stayed the same. */
+/** Number of rows that became better, became worse, or stayed the same (`rowVerdict`). */
 export function countChanges(
   pairs: readonly Pick<RowPair, "change">[],
 ): Pick<ScoreResult, "better" | "worse" | "same"> {
-  const better = pairs.filter(({ change }) => change > 0 && !isTie(change)).length;
-  const worse = pairs.filter(({ change }) => change < 0 && !isTie(change)).length;
+  const better = pairs.filter(({ change }) => rowVerdict(change) === "better").length;
+  const worse = pairs.filter(({ change }) => rowVerdict(change) === "worse").length;
   return { better, worse, same: pairs.length - better - worse };
 }
 
