@@ -10,6 +10,7 @@ import {
   XAxis,
   YAxis,
 } from "recharts";
+import { tickText } from "../../app/components/charts/series.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { navigate } from "../../app/stores/route.ts";
 import { counted, fixed } from "../../app/styles/format.ts";
@@ -51,7 +52,7 @@ export default function EvaluationCurve(props: Places["evaluations"]): ReactNode
       key="scores"
       ticks={scale}
       domain={[scale[0] ?? 0, scale.at(-1) ?? 1]}
-      tickFormatter={(value: number) => fixed(value, 3)}
+      tickFormatter={(value: number) => tickText(value, false)}
       stroke="var(--chart-axis)"
       fontSize={11}
       tickLine={false}
