@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { isForeignName, requireParsed, SkippableSettings } from "../../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../src/engine/config/presets.ts";
-import { readSettingsFile, settingsText } from "../../src/engine/config/settings-file.ts";
 import type { LabConfig, SettingKey } from "../../src/engine/config/table.ts";
 import { badInput, LabError, quote } from "../../src/engine/errors.ts";
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
+import { readSettingsFile, settingsText } from "../../src/plugins/exchange/settings-file.ts";
 import { type OptionSpec, one, type Parsed } from "./arguments.ts";
 import { readBytes } from "./node/node-files.ts";
 import { judgeFlags } from "./node/node-judge.ts";

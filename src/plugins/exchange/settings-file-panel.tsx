@@ -8,9 +8,9 @@ import { addProblem, changeConfig, useSession } from "../../app/stores/session.t
 import { weightKey } from "../../engine/config/groups/reward-weights.ts";
 import { requireConfig, SkippableSettings } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
-import { readSettingsFile, settingsText } from "../../engine/config/settings-file.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
+import { readSettingsFile, settingsText } from "./settings-file.ts";
 
 /** Imports settings from a JSON or YAML file: all of them or none. @param skip leaves out names without a counterpart */
 async function importConfig(file: File, skip: boolean): Promise<void> {

@@ -3,10 +3,10 @@ import * as z from "zod/mini";
 import { checkShape } from "../../engine/bytes/json.ts";
 import { requireParsed } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
-import { readRecordFile } from "../../engine/config/settings-file.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { badInput, type LabError, quote } from "../../engine/errors.ts";
 import { SCORES, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import { readRecordFile } from "../exchange/settings-file.ts";
 
 /** Scripts of the project that may make the inputs of a sweep. */
 const BUILDERS = ["build-pocket", "build-pocket-shards", "damage-pocket", "vague-pocket"] as const;

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { defaultConfig, parseConfig, requireConfig, SETTING_KEYS } from "../../../src/engine/config/parse.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
-import { readSettingsFile } from "../../../src/engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
+import { readSettingsFile } from "../../../src/plugins/exchange/settings-file.ts";
 import { type Bytes, type Damage, share } from "../bytes.ts";
 import { casesOf } from "../cases.ts";
 import { jsonDamage } from "../json.ts";

@@ -13,12 +13,12 @@ import {
 } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
-import { readSettingsFile, settingsText } from "../../../src/engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-types.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { readSettingsFile, settingsText } from "../../../src/plugins/exchange/settings-file.ts";
 import { trlFiles } from "../../../src/plugins/handover/trl.ts";
 import { FORMER_NAMES, isTrlName } from "../../../src/plugins/trl/names.ts";
 import { forAny } from "../../support/any.ts";

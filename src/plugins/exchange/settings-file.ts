@@ -1,7 +1,7 @@
 /** Reads files of settings: JSON, a run's `run.json`, or a trainer's YAML. */
 import { Lexer, parseDocument } from "yaml";
-import { isRecord, parseJson } from "../bytes/json.ts";
-import { badInput, LabError, plainLine, thrownText } from "../errors.ts";
+import { isRecord, parseJson } from "../../engine/bytes/json.ts";
+import { badInput, LabError, plainLine, thrownText } from "../../engine/errors.ts";
 
 /** Maximum characters of a file; the longest settings are prompts, prepared questions and a custom reward. */
 const MAX_LENGTH = 2 ** 21;
