@@ -58,7 +58,7 @@ await runTool(async () => {
     const indices = Array.from({ length: count }, (_, at) => Math.floor((at * list.rows.length) / count));
     const input = { indices, loops: [loop], onGroup: (group: BenchGroup) => groups.push(group) };
     const { signal } = new AbortController();
-    await session.fromStart("bench", config, (lab) => benchFromStart(lab, config, input, signal));
+    await session.withLab("bench", (lab) => benchFromStart(lab, config, input, signal));
     if (file !== undefined) appendFileSync(file, difficultyText(measuredRows(groups)));
     const found = diagnose(groups);
     if (parsed.has("json")) process.stdout.write(`${JSON.stringify(found)}\n`);

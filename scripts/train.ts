@@ -33,7 +33,7 @@ import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
-import { type FirstEvaluation, storedFirstEvaluation } from "../src/engine/rl/run/start/prepare-run.ts";
+import type { AskedRun } from "../src/engine/rl/run/start/prepare-run.ts";
 import { parseDifficulty } from "../src/engine/runs/difficulty.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import { ownSettings } from "../src/engine/runs/run-parts.ts";
@@ -41,6 +41,7 @@ import type { RowList } from "../src/engine/runs/run-rows.ts";
 import { Session } from "../src/engine/session/session.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import { parseTable } from "../src/engine/tuning/table.ts";
+import { storedFirstEvaluation, takenOver } from "../src/plugins/sweep/first-evaluation.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
 import {
   CHECKPOINT_OPTIONS,
@@ -184,14 +185,15 @@ function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: Lab
 }
 
 /** The first evaluation of another run, if one is named. @throws LabError naming what that folder lacks */
-async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefined> {
+async function firstEvaluation(parsed: Parsed): Promise<AskedRun["first"]> {
   const named = one(parsed, "first-evaluation");
   if (named === undefined) return undefined;
   const folder = resolve(named);
   if (!existsSync(join(folder, "run.json"))) {
     throw badInput(`--first-evaluation: ${named} holds no run.json`, "first-evaluation");
   }
-  return await storedFirstEvaluation(nodeStore(dirname(folder)), basename(folder));
+  const first = await storedFirstEvaluation(nodeStore(dirname(folder)), basename(folder));
+  return (own) => takenOver(first, own);
 }
 
 /** Measured difficulty of the rows, if a file is named. @throws LabError naming it */

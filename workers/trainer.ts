@@ -7,7 +7,6 @@ import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import type { OpenModelOptions } from "../src/engine/loading/open-model.ts";
 import type { StorageChoice } from "../src/engine/model/weights/storage-choice.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
-import type { Fork } from "../src/engine/runs/library/fork.ts";
 import { type DryRun, type DryRunPlace, dryRun } from "../src/engine/session/dry-run.ts";
 import { findMemory, fittedSettings, type Plan, type PlannedRows, reachedLimits } from "../src/engine/session/plan.ts";
 import { type AdapterRole, type RunControl, Session, type StartedRun } from "../src/engine/session/session.ts";
@@ -74,6 +73,7 @@ async function open(data: MessagePort, reward: MessagePort): Promise<TrainerPlac
     rows,
     openModel: (ref, signal) => openModelRef(ref, signal && { signal }),
     elsewhere: (runId) => storeElsewhere(rows, runId),
+    watch,
   };
 }
 
@@ -207,24 +207,6 @@ const calls = {
   async resumeRun(runId: string, rows: RowSelection, steps?: number, from?: number) {
     const { lab } = await started();
     return watch(await lab.resume(runId, rows, steps, from));
-  },
-  /** Continues a copy of a stored run from one of its checkpoints. */
-  async forkRun(runId: string, list: RowSelection, fork: Omit<Fork, "id">) {
-    const { lab, rows } = await started();
-    return watch(await lab.fork(runId, list, fork, await storeElsewhere(rows, runId)));
-  },
-  /**
-   * Evaluates held-out rows with a checkpoint of a stored run and stores the result in the run.
-   * @throws LabError("cancelled") when the signal aborts
-   */
-  async evaluate(
-    runId: string,
-    list: RowSelection,
-    step: number,
-    onRows: (done: number, total: number) => void,
-    signal: AbortSignal,
-  ) {
-    await (await started()).lab.evaluate({ id: runId, list, step, onRows, signal });
   },
   /** Opens a PEFT adapter folder as the start of new runs and try-outs, or to compute likelihoods; null closes it. */
   async openAdapter(folder: FolderRef | null, role: AdapterRole): Promise<AdapterInfo | null> {

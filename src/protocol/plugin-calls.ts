@@ -4,11 +4,12 @@ import type { RegionSample, RgbImage } from "../engine/data/sample.ts";
 import type { ModelCache } from "../engine/loading/model-cache.ts";
 import type { Meteor } from "../engine/rewards/meteor/meteor.ts";
 import type { RunLibrary } from "../engine/runs/library/library.ts";
-import type { Session } from "../engine/session/session.ts";
+import type { Session, StartedRun } from "../engine/session/session.ts";
 import type { RunStore } from "../engine/storage/store.ts";
 import type { FolderRef } from "./common.ts";
 import type { RowCalls } from "./data.ts";
 import type { Calls } from "./rpc.ts";
+import type { Started } from "./trainer.ts";
 
 /** The trainer once its device is open. */
 export interface TrainerPlace {
@@ -21,6 +22,8 @@ export interface TrainerPlace {
   readonly elsewhere: (runId: string) => Promise<RunStore | undefined>;
   /** Opens the folder of a model. @returns its files, and a function that closes its connections */
   readonly openModel: (ref: FolderRef, signal?: AbortSignal) => Promise<{ readonly folder: ByteFolder; close(): void }>;
+  /** Reports the error that ends a started run to the page. @returns what the page shows of it */
+  readonly watch: (run: StartedRun) => Started;
 }
 
 /** How a download reports itself. */

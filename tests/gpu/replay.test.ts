@@ -16,14 +16,9 @@ it("a run is repeated step by step with equal bits, from a checkpoint and from t
   const before = (await store.list(run.manifest.id)).map(({ path, size }) => [path, size]);
   const { signal } = new AbortController();
   const replay = (step: number, source?: RunStore) =>
-    lab.session.repeat(replayStep, {
-      id: run.manifest.id,
-      list: lab.list,
-      step,
-      onStep: () => undefined,
-      signal,
-      source,
-    });
+    lab.session.withLab("replay", (own) =>
+      replayStep(own, { id: run.manifest.id, list: lab.list, step, onStep: () => undefined, signal, source }),
+    );
   // A run outside the store is only read.
   expect(await replay(2, await readOnlyCopy(store, run.manifest.id))).toMatchObject({
     from: 1,
@@ -38,7 +33,7 @@ it("a run is repeated step by step with equal bits, from a checkpoint and from t
   for (const { loop, rollouts } of await (await openRun(store, run.manifest.id)).readGroups(2)) {
     const { id: rollout, actions, predictedMask } = rollouts[1] as (typeof rollouts)[number];
     const asked = { id: run.manifest.id, list: lab.list, step: 2, rollout, onStep: () => undefined, signal };
-    const look = await lab.session.repeat(lookAtRollout, asked);
+    const look = await lab.session.withLab("replay", (own) => lookAtRollout(own, asked));
     expect(look.from).toBe(1);
     expect(look.tokens).toHaveLength(loop === 1 ? actions.length : 0);
     for (const [at, choices] of look.tokens.entries()) {
@@ -59,7 +54,9 @@ it("a run is repeated step by step with equal bits, from a checkpoint and from t
     expect(maskIou(mask, predictedMask as NonNullable<typeof predictedMask>).iou).toBeGreaterThan(0.999);
   }
   const unknown = { id: run.manifest.id, list: lab.list, step: 2, rollout: "2-1-0-99" };
-  const refused = lab.session.repeat(lookAtRollout, { ...unknown, onStep: () => undefined, signal });
+  const refused = lab.session.withLab("replay", (own) =>
+    lookAtRollout(own, { ...unknown, onStep: () => undefined, signal }),
+  );
   await expect(refused).rejects.toThrow(/Rollout 2-1-0-99 is not in the log/);
   expect((await store.list(run.manifest.id)).map(({ path, size }) => [path, size])).toEqual(before);
   await expect(replay(3)).rejects.toThrow(/no metrics of step 3/);

@@ -27,9 +27,7 @@ async function bench(indices: readonly number[], loops: readonly (1 | 2)[] = [1,
   const { signal } = new AbortController();
   const config = cheapConfig({ seed, maskPolicy: "candidates", loop1RepetitionCost: 0 });
   const onGroup = (group: BenchGroup): void => void groups.push(group);
-  await lab.session.fromStart("bench", config, (bench) =>
-    benchFromStart(bench, config, { indices, loops, onGroup }, signal),
-  );
+  await lab.session.withLab("bench", (bench) => benchFromStart(bench, config, { indices, loops, onGroup }, signal));
   return groups;
 }
 
@@ -86,7 +84,7 @@ describe("the reward bench", () => {
       groups.push(group);
       stop.abort();
     };
-    const work = lab.session.fromStart("bench", cheapConfig(), (bench) =>
+    const work = lab.session.withLab("bench", (bench) =>
       benchFromStart(bench, cheapConfig(), { indices: [0, 1, 2, 3], loops: [1], onGroup }, stop.signal),
     );
     await expect(lab.start()).rejects.toThrow("The reward bench is sampling");

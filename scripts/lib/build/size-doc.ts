@@ -124,11 +124,6 @@ const OPTIONAL: readonly { readonly name: string; readonly paths: RegExp; readon
     paths: /^engine\/plan\//,
     kept: "a real checkpoint's groups, rank and storage follow from them",
   },
-  {
-    name: "forks",
-    paths: /^engine\/runs\/library\/fork\.ts$/,
-    kept: "a start that prepares a run also prepares a fork",
-  },
 ];
 
 /** Lines of each source below a folder of src, by path. */

@@ -18,24 +18,15 @@ import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import type { FeatureCache } from "../policy/features.ts";
 import { usedCustomReward } from "../rewards/composer/plan.ts";
 import type { AdapterRole, Lab, LabHost, LoadedModel, RunControl, StartedRun } from "../rl/run/lab.ts";
-import {
-  type AskedRun,
-  type PreparedRun,
-  prepareFork,
-  prepareNew,
-  prepareStored,
-} from "../rl/run/start/prepare-run.ts";
+import { type AskedRun, type PreparedRun, prepareNew, prepareStored } from "../rl/run/start/prepare-run.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
-import type { Fork } from "../runs/library/fork.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { RowList } from "../runs/run-rows.ts";
-import type { RunStore } from "../storage/store.ts";
 import { DeviceRate, KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunOwner } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
 import { type Outside, tryFeatures } from "./outside.ts";
 import { type Plan, type PlannedRows, planRun, withinPlan } from "./plan.ts";
-import { type CheckpointAsked, evaluateCheckpoint, type RepeatingWork } from "./replay.ts";
 
 // Current use of a session's device and model: claimed synchronously, released at the end.
 
@@ -291,8 +282,7 @@ export class Session implements RunOwner {
    * @throws LabError when the session is in use, or naming what does not fit
    */
   async start(asked: AskedRun, own?: Pick<LabHost, "store" | "emit">): Promise<StartedRun> {
-    const prepare = async (lab: Lab): Promise<PreparedRun> => prepareNew(lab, asked, await this.forms.table());
-    return this.#claimRun(own === undefined ? "run" : "dry-run", own, prepare);
+    return this.launch(async (lab) => prepareNew(lab, asked, await this.forms.table()), own);
   }
 
   /**
@@ -302,35 +292,27 @@ export class Session implements RunOwner {
    * @throws LabError like `start`
    */
   async resume(id: string, list: RowList, steps?: number, from?: number): Promise<StartedRun> {
-    return this.#claimRun("run", {}, (lab) => prepareStored(lab, id, list, steps, from));
+    return this.launch((lab) => prepareStored(lab, id, list, steps, from));
   }
 
   /**
-   * Continues a copy of a stored run from one of its checkpoints; the parent does not change.
-   * @param source store of the parent, if it is not the session's
-   * @throws LabError like `start`, or naming a setting that a fork cannot change; a fork that cannot start is removed
+   * Work with the device and the model, such as repeating a part of a stored run.
+   * @throws LabError("bad-input") naming the current use, or without a model
    */
-  async fork(parent: string, list: RowList, asked: Omit<Fork, "id">, source?: RunStore): Promise<StartedRun> {
-    return this.#claimRun("run", {}, (lab) => prepareFork(lab, parent, list, asked, source));
+  async withLab<T>(use: Use, work: (lab: Lab) => Promise<T>): Promise<T> {
+    return this.whileIdle(use, () => work(this.#lab()));
   }
 
-  /** Work that repeats a part of a stored run: replay.ts, look.ts; nothing is stored. @throws LabError like `start` */
-  async repeat<A, T>(work: RepeatingWork<A, T>, asked: A): Promise<T> {
-    return this.whileIdle("replay", () => work(this.#lab(), asked));
-  }
-
-  /** Evaluates held-out rows with a checkpoint of a stored run, see replay.ts. @throws LabError like `start` */
-  async evaluate(asked: CheckpointAsked): Promise<void> {
-    return this.whileIdle("evaluation", () => evaluateCheckpoint(this.#lab(), asked));
-  }
-
-  /** Claims the session synchronously and keeps the claim until the run has ended or failed to start. */
-  async #claimRun(
-    use: "run" | "dry-run",
-    own: Partial<LabHost> | undefined,
+  /**
+   * Starts a prepared run. Claims the session synchronously and keeps the claim until the run has ended or failed to start.
+   * @param own store and events of a run that is not kept; those of the session by default
+   * @throws LabError when the session is in use; errors of `prepare`
+   */
+  async launch(
     prepare: (lab: Lab) => Promise<PreparedRun>,
+    own?: Pick<LabHost, "store" | "emit">,
   ): Promise<StartedRun> {
-    const free = this.#uses.claim(use);
+    const free = this.#uses.claim(own === undefined ? "run" : "dry-run");
     this.#weightChanges++;
     try {
       await this.#rate.quiet();
@@ -342,17 +324,6 @@ export class Session implements RunOwner {
       free();
       throw thrown;
     }
-  }
-
-  /**
-   * Work with what a run with these settings would start from, while nothing else uses the device.
-   * @throws LabError naming the current use, or like the work
-   */
-  async fromStart<T>(use: Use, config: LabConfig, work: (lab: Lab) => Promise<T>): Promise<T> {
-    return this.whileIdle(use, async () => {
-      const lab = this.#lab();
-      return withinPlan(lab, config, () => work(lab));
-    });
   }
 
   /** Ends the current run, if any, and frees everything. */

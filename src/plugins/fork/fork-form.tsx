@@ -10,10 +10,10 @@ import { presetConfig } from "../../engine/config/presets.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
 import { heldStorage } from "../../engine/loading/storage-settings.ts";
-import { FIXED, forkConfig } from "../../engine/runs/library/fork.ts";
 import { ownSettings } from "../../engine/runs/run-parts.ts";
 import { readSteps, StepsField } from "./extend.tsx";
 import styles from "./fork.module.css";
+import { FIXED, forkConfig } from "./fork.ts";
 import { forkAndShow } from "./fork-run.ts";
 
 const KINDS = { fork: "As a new run", restore: "In this run" } as const;

@@ -1,5 +1,5 @@
 /** Forks of a stored run: the one way in which all of them start. */
-import { lab } from "../../app/clients/lab.ts";
+import { lab, pluginCalls } from "../../app/clients/lab.ts";
 import { resumeAndShow } from "../../app/clients/run/resume.ts";
 import { readRun } from "../../app/clients/run/run-reads.ts";
 import { agreeToRun, begin, selection } from "../../app/clients/run/start-run.ts";
@@ -11,6 +11,7 @@ import { changeConfig } from "../../app/stores/session.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
+import type { ForkCalls } from "./fork-calls.ts";
 
 /**
  * Continues a copy of a stored run from one of its checkpoints, after it opened what the run needs, and shows it; the run
@@ -23,7 +24,12 @@ export async function forkAndShow(run: RunManifest, step: number, changes: Parti
   await resumeAndShow(run, openRowsOf, () =>
     begin(async () => {
       await agreeToRun({ ...run, config: { ...run.config, ...changes } });
-      return lab().trainer.forkRun(run.id, selection(run.config), { step, title, created, changes });
+      return pluginCalls<ForkCalls>("trainer").forkRun(run.id, selection(run.config), {
+        step,
+        title,
+        created,
+        changes,
+      });
     }),
   );
 }

@@ -4,8 +4,8 @@ import { report } from "../../app/clients/lab.ts";
 import { useResumeNeeds } from "../../app/clients/run/resume.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
-import { remediesOf } from "../../engine/rl/run/alarms.ts";
 import { takeRemedy } from "./fork-run.ts";
+import { remediesOf } from "./remedy.ts";
 
 /** The changes that an alarm proposes; each continues a copy of the run from before the alarm. */
 export default function Remedies({ alarm, run }: Places["remedies"]): ReactNode {

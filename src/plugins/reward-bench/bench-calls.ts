@@ -16,9 +16,7 @@ export const benchCalls = (place: () => Promise<TrainerPlace>) => ({
     signal: AbortSignal,
   ): Promise<void> {
     const { lab } = await place();
-    await lab.fromStart("bench", config, (started) =>
-      benchFromStart(started, config, { indices, loops, onGroup }, signal),
-    );
+    await lab.withLab("bench", (own) => benchFromStart(own, config, { indices, loops, onGroup }, signal));
   },
 });
 

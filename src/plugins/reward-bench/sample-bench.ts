@@ -27,6 +27,7 @@ import type { Group } from "../../engine/rl/step/group.ts";
 import { stepRows } from "../../engine/rl/step/sample.ts";
 import { runWeights, type Step, wantedLikelihoods } from "../../engine/rl/step/step.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
+import { withinPlan } from "../../engine/session/plan.ts";
 import { type BenchGroup, type GroupBounds, UNSCORED } from "./bench-group.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
@@ -45,12 +46,11 @@ const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
  * Samples with the start weights of a run with these settings, and frees everything it allocated.
  * @throws LabError("cancelled") when the signal aborts, LabError("bad-config") when the adapter does not fit the settings
  */
-export async function benchFromStart(
-  lab: Lab,
-  config: LabConfig,
-  input: BenchInput,
-  signal: AbortSignal,
-): Promise<void> {
+export function benchFromStart(lab: Lab, config: LabConfig, input: BenchInput, signal: AbortSignal): Promise<void> {
+  return withinPlan(lab, config, () => sampleFromStart(lab, config, input, signal));
+}
+
+async function sampleFromStart(lab: Lab, config: LabConfig, input: BenchInput, signal: AbortSignal): Promise<void> {
   const { model, adapters, scorer } = lab;
   const { start: adapter } = adapters;
   const blocker = adapter === undefined ? null : adapterBlocker(adapter, config);

@@ -15,7 +15,8 @@ export const recomputeCalls = (place: () => Promise<TrainerPlace>) => ({
     signal: AbortSignal,
   ): Promise<ReplayReport> {
     const { lab, elsewhere } = await place();
-    return lab.repeat(replayStep, { id: runId, list, step, onStep, signal, source: await elsewhere(runId) });
+    const asked = { id: runId, list, step, onStep, signal, source: await elsewhere(runId) };
+    return lab.withLab("replay", (own) => replayStep(own, asked));
   },
   /**
    * Recomputes a logged rollout's token alternatives and mask probabilities.
@@ -30,8 +31,8 @@ export const recomputeCalls = (place: () => Promise<TrainerPlace>) => ({
     signal: AbortSignal,
   ): Promise<RolloutLook> {
     const { lab, elsewhere } = await place();
-    const source = await elsewhere(runId);
-    return lab.repeat(lookAtRollout, { id: runId, list, step, rollout, onStep, signal, source });
+    const asked = { id: runId, list, step, rollout, onStep, signal, source: await elsewhere(runId) };
+    return lab.withLab("replay", (own) => lookAtRollout(own, asked));
   },
 });
 

@@ -9,9 +9,9 @@ import type { Trainer } from "../../engine/rl/run/trainer.ts";
 import type { GroupRecord, StepMetrics } from "../../engine/runs/rollouts/records.ts";
 import { createRun, openRun, type RunFolder } from "../../engine/runs/run-folder.ts";
 import type { RowList } from "../../engine/runs/run-rows.ts";
-import { withStoredTrainer } from "../../engine/session/replay.ts";
 import { scratchStore } from "../../engine/storage/memory-store.ts";
 import type { RunStore } from "../../engine/storage/store.ts";
+import { withStoredTrainer } from "./stored-trainer.ts";
 
 export interface ReplayAsked {
   readonly id: string;

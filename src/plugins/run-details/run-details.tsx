@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { lab, report } from "../../app/clients/lab.ts";
+import { pluginCalls, report } from "../../app/clients/lab.ts";
 import { useRunBlocker } from "../../app/clients/run/blockers.ts";
 import { RUNS } from "../../app/clients/run/run-reads.ts";
 import { agreeToRun, type StoredRun, selection } from "../../app/clients/run/start-run.ts";
@@ -18,6 +18,7 @@ import { fewPicturesText } from "../../engine/runs/evaluations/difference-text.t
 import { lackingText, type ScoreId, SELECTION_NAMES } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RunDigest } from "../../engine/runs/library/digest.ts";
 import { runParts } from "../../engine/runs/run-parts.ts";
+import type { EvaluationCalls } from "./evaluation-calls.ts";
 import styles from "./run-details.module.css";
 
 /** What the line of a run leaves out. */
@@ -188,7 +189,7 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
   await startJob(EVALUATION, { ...about, done: 0, total: 0 }, async (signal, show) => {
     await agreeToRun(run);
     const onRows = (done: number, total: number): void => show({ ...about, done, total });
-    await lab().trainer.evaluate(run.id, selection(run.config), step, onRows, signal);
+    await pluginCalls<EvaluationCalls>("trainer").evaluate(run.id, selection(run.config), step, onRows, signal);
     outdateRun(run.id);
   });
 }

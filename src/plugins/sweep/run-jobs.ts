@@ -1,9 +1,9 @@
 /** Determines which jobs of a sweep are done and runs the others. */
-import { differentStart } from "../../engine/rl/run/start/prepare-run.ts";
 import { listCheckpoints } from "../../engine/runs/checkpoint/checkpoint-folder.ts";
 import { readEvaluations } from "../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { RunStore } from "../../engine/storage/store.ts";
+import { differentStart } from "./first-evaluation.ts";
 import type { SweepJob } from "./plan.ts";
 
 /** State of a job: complete, or how to start its run. */

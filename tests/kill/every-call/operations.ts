@@ -1,9 +1,9 @@
 /** What the list of runs does to a stored run, ended or failed at every call. No run computes here. */
 import { usableCheckpoint } from "../../../src/engine/rl/run/start/stored-state.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import { forkRun } from "../../../src/engine/runs/library/fork.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
+import { forkRun } from "../../../src/plugins/fork/fork.ts";
 import { type Change, crashStates, type Tree } from "./changes.ts";
 import { type EveryCall, isCrash, type Kind, listed, type Point, sentence } from "./every-call.ts";
 import {

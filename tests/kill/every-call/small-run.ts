@@ -14,6 +14,7 @@ import type { RowList } from "../../../src/engine/runs/run-rows.ts";
 import type { Session, StartedRun } from "../../../src/engine/session/session.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
+import { startFork } from "../../../src/plugins/fork/fork.ts";
 
 export const STEPS = 6;
 const SETTINGS = {
@@ -76,7 +77,7 @@ export async function smallRun(model: string): Promise<SmallRun> {
     },
     fork: (store, step) => {
       current = store;
-      return session.fork(ID, list, { step, title: "fork", created: CREATED, changes: {} });
+      return startFork(session, ID, list, { step, title: "fork", created: CREATED, changes: {} });
     },
     close: () => {
       session.dispose();

@@ -8,6 +8,7 @@ import { LabError } from "../../../src/engine/errors.ts";
 import type { BenchCalls } from "../../../src/plugins/reward-bench/bench-calls.ts";
 import { useBench } from "../../../src/plugins/reward-bench/bench-store.ts";
 import type { RolloutCalls } from "../../../src/plugins/reward-bench/rollout-calls.ts";
+import type { EvaluationCalls } from "../../../src/plugins/run-details/evaluation-calls.ts";
 import type { ReportCalls } from "../../../src/plugins/suites/report-calls.ts";
 import type { SuiteCalls } from "../../../src/plugins/suites/suite-calls.ts";
 import { type Calls, connect, type Handlers, type Tells } from "../../../src/protocol/rpc.ts";
@@ -21,7 +22,7 @@ type Some<M> = Partial<Handlers<Calls<M>>>;
 /** What the stand-ins answer; any other call of the page is rejected. */
 export interface StandIns {
   readonly data?: Some<DataCalls & RolloutCalls & SuiteCalls>;
-  readonly trainer?: Some<TrainerCalls & BenchCalls>;
+  readonly trainer?: Some<TrainerCalls & BenchCalls & EvaluationCalls>;
   readonly reward?: Some<RewardCalls & ReportCalls>;
 }
 

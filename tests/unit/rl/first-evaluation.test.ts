@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import { takenOver } from "../../../src/engine/rl/run/start/prepare-run.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import { takenOver } from "../../../src/plugins/sweep/first-evaluation.ts";
 import { evaluation } from "../runs/sample-evaluations.ts";
 
 const manifest = (change: Partial<RunManifest> = {}): RunManifest => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
-import { remediesOf } from "../../../src/engine/rl/run/alarms.ts";
-import { forkConfig } from "../../../src/engine/runs/library/fork.ts";
+import { forkConfig } from "../../../src/plugins/fork/fork.ts";
+import { remediesOf } from "../../../src/plugins/fork/remedy.ts";
 
 const config = requireConfig({ learningRate: 1e-4, beta: 0, maxGradNorm: 1, temperature: 1, numGenerations: 8 });
 

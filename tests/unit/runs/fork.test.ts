@@ -10,10 +10,10 @@ import {
   readEvaluations,
   writeEvaluations,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { forkRun } from "../../../src/engine/runs/library/fork.ts";
 import { readNotes } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { forkRun } from "../../../src/plugins/fork/fork.ts";
 import { zippedRun } from "../../support/zipped-run.ts";
 import { killAfter } from "./killed-store.ts";
 import { state } from "./sample-checkpoint.ts";

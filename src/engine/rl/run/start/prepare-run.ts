@@ -1,22 +1,20 @@
 /** Prepares a new or stored run for the trainer: folder, lock, rows and state. */
 
 import { activeLoops } from "../../../config/derived.ts";
-import { configDifference, requireConfig, SETTING_KEYS } from "../../../config/parse.ts";
+import { configDifference, requireConfig } from "../../../config/parse.ts";
 import type { LabConfig, SettingKey } from "../../../config/table.ts";
 import { requireSources } from "../../../data/sources.ts";
-import { badInput, LabError, quote } from "../../../errors.ts";
+import { badInput, LabError } from "../../../errors.ts";
 import { checkStorage, heldStorage } from "../../../loading/storage-settings.ts";
 import { modelFacts } from "../../../model/config.ts";
 import { sealReward } from "../../../rewards/user/hash.ts";
 import { checkFiles } from "../../../runs/checkpoint/checkpoint.ts";
 import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } from "../../../runs/difficulty.ts";
-import { readEvaluations, type StoredEvaluation, writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
-import { type Fork, forkRun } from "../../../runs/library/fork.ts";
+import { type StoredEvaluation, writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
 import { LAB, type RunManifest, VERSION } from "../../../runs/manifest.ts";
 import { createRun, failedRun, openRun } from "../../../runs/run-folder.ts";
 import { ownSettings, settingsOf } from "../../../runs/run-parts.ts";
 import { type RowList, type RunRows, runRows } from "../../../runs/run-rows.ts";
-import type { RunStore } from "../../../storage/store.ts";
 import { keepTable, keptTable, type TuningTable } from "../../../tuning/table.ts";
 import { disposeState } from "../../optim/training-state.ts";
 import { type RowOrder, rowOrder } from "../../step/data-order.ts";
@@ -33,76 +31,9 @@ import {
   parameterCounts,
   resumeState,
   rowsOfSameRun,
-  runId,
   startState,
 } from "./run-facts.ts";
 import { dropLaterSteps, keepAdapter, keptAdapter, runSpending, usableCheckpoint } from "./stored-state.ts";
-
-/**
- * The evaluation of a start, copied from another run instead of computed again: runs of several seeds start with the
- * same weights and are scored on the same rows with the same draws.
- */
-export interface FirstEvaluation {
-  /** Manifest of the run that computed it. */
-  readonly manifest: RunManifest;
-  /** At step 0. */
-  readonly evaluation: StoredEvaluation;
-}
-
-/** Settings that affect only the update; the seed is among them, because a fresh adapter has no effect. */
-const OF_THE_UPDATE: readonly SettingKey[] = [
-  "seed",
-  "shuffleRewards",
-  "loop1Weight",
-  "loop2Weight",
-  "steps",
-  "promptsPerStep",
-  "numGenerations",
-  "learningRate",
-  "maskRateFactor",
-  "projectorRateFactor",
-  "beta",
-  "saveSteps",
-];
-
-/** A setting whose values give two starts different answers or scores on held-out rows; undefined if there is none. */
-export function differentStart(a: LabConfig, b: LabConfig): SettingKey | undefined {
-  return SETTING_KEYS.find((key) => !OF_THE_UPDATE.includes(key) && a[key] !== b[key]);
-}
-
-/**
- * The first evaluation of a stored run.
- * @throws LabError naming what is missing in its folder
- */
-export async function storedFirstEvaluation(store: RunStore, id: string): Promise<FirstEvaluation> {
-  const manifest = (await openRun(store, id)).manifest();
-  const [evaluation] = await readEvaluations(store, id);
-  if (evaluation !== undefined) return { manifest, evaluation };
-  throw badInput(`Run "${id}" has no evaluation to take over`, id);
-}
-
-/**
- * The evaluation, if a new run would compute the same one, without the other run's judge costs.
- * @throws LabError("bad-config") naming what differs
- */
-export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunManifest): StoredEvaluation {
-  const differs = (what: string): LabError =>
-    new LabError("bad-config", `The evaluation of run "${manifest.title}" cannot be taken over: ${what}`, {
-      subject: manifest.id,
-    });
-  if (manifest.model.hash !== own.model.hash) throw differs("it scored another model");
-  const [theirs, mine] = [manifest.data, own.data];
-  if (theirs.hash !== mine.hash || theirs.usedHash !== mine.usedHash) throw differs("it scored other rows");
-  if (manifest.startAdapter?.hash !== own.startAdapter?.hash) throw differs("it started from another adapter");
-  if (manifest.captioner?.hash !== own.captioner?.hash) throw differs("its likelihoods come from another checkpoint");
-  if (manifest.adapter.description !== own.adapter.description) throw differs("it ran on another GPU");
-  const key = differentStart(manifest.config, own.config);
-  if (key !== undefined) {
-    throw differs(`${key} is ${quote(String(manifest.config[key]))} there and ${quote(String(own.config[key]))} here`);
-  }
-  if (evaluation.report.step !== 0) throw differs(`its first evaluation is at step ${evaluation.report.step}`);
-  return { ...evaluation, rows: evaluation.rows.map(({ judge: _, ...row }) => row) };
-}
 
 export interface PreparedRun extends Run {
   /** Releases the run's lock. */
@@ -115,8 +46,11 @@ export interface AskedRun {
   readonly title: string;
   /** ISO time. */
   readonly created: string;
-  /** The evaluation of the start, if another run has computed it; computed if absent. */
-  readonly first?: FirstEvaluation | undefined;
+  /**
+   * Gives the evaluation of the start of a new run, if another run has computed it; computed if absent. @throws LabError where the
+   * new run would compute another one
+   */
+  readonly first?: ((own: RunManifest) => StoredEvaluation) | undefined;
 }
 
 /** The order in which a run draws its training rows. @throws LabError("bad-config") when the settings leave no row */
@@ -175,7 +109,7 @@ export async function prepareNew(lab: Lab, asked: AskedRun, table: TuningTable):
     ...(selfTest === undefined ? {} : { selfTest }),
     data: await describeData(list, rows, config),
   };
-  const first = asked.first === undefined ? [] : [takenOver(asked.first, manifest)];
+  const first = asked.first === undefined ? [] : [asked.first(manifest)];
   const release = await holdOrRefuse(store, manifest.id);
   try {
     const judge = await scorer.begin(config);
@@ -290,31 +224,6 @@ export async function prepareStored(
     return { folder, config, state, captioner, list, rows, order, doneSteps: step, table, release };
   } catch (thrown) {
     release();
-    throw thrown;
-  }
-}
-
-/**
- * Copies a stored run up to a checkpoint and opens the copy.
- * @throws LabError like `prepareStored`, or naming a setting that a fork cannot change; a copy that cannot start is
- * removed
- */
-export async function prepareFork(
-  lab: Lab,
-  parent: string,
-  list: RowList,
-  asked: Omit<Fork, "id">,
-  source = lab.store,
-): Promise<PreparedRun> {
-  const id = runId(asked.title, asked.created);
-  // Before the copy, so that an error of the rows names the run that exists.
-  await rowsOfSameRun((await openRun(source, parent)).manifest(), lab.hash, list);
-  await forkRun(source, parent, { ...asked, id }, lab.store);
-  try {
-    return await prepareStored(lab, id, list);
-  } catch (thrown) {
-    // The first error is reported. What is left can be deleted.
-    await lab.store.remove(id).catch(() => undefined);
     throw thrown;
   }
 }
