@@ -2,9 +2,9 @@ import { counted, percent, within } from "../../app/styles/format.ts";
 import { MASK_POLICIES } from "../../engine/config/groups/mask.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
-import { whatIf } from "../../engine/rl/step/what-if.ts";
 import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { isWholeSet } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { whatIf } from "../rollout-tools/what-if.ts";
 
 /** Largest difference between a recomputed and a stored advantage, relative to 1. */
 const SAME = 1e-6;

@@ -18,9 +18,9 @@ import { type Rle, rleArea } from "../../engine/data/mask/rle.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
 import { lossSettingsOf } from "../../engine/rl/objective/loss-types.ts";
 import type { Phase } from "../../engine/rl/run/events.ts";
-import { whatIf } from "../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { drawnMask, noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { whatIf } from "../rollout-tools/what-if.ts";
 import { advantageText, DECIMALS, effectText } from "./advantage-text.ts";
 
 interface Made {

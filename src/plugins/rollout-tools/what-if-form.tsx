@@ -11,9 +11,9 @@ import type { Setting } from "../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
 import type { TermName } from "../../engine/rewards/terms/registry.ts";
-import { type WhatIf, whatIf } from "../../engine/rl/step/what-if.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 import styles from "./rollout-tools.module.css";
+import { type WhatIf, whatIf } from "./what-if.ts";
 
 const OBJECTIVE = ["scaleRewards", "lossType", "epsilonLow", "epsilonHigh", "beta", "klEstimator"] as const;
 

@@ -7,13 +7,13 @@ import { shownStep } from "../../../src/app/components/rollout/time-line.tsx";
 import { phaseBeforeGroups } from "../../../src/app/screens/train/inspector.tsx";
 import { MASK_POLICIES } from "../../../src/engine/config/groups/mask.ts";
 import type { Phase, RunState } from "../../../src/engine/rl/run/events.ts";
-import { whatIf } from "../../../src/engine/rl/step/what-if.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { groupsFromArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { advantageText, effectText } from "../../../src/plugins/phases/advantage-text.ts";
 import { lessonOf } from "../../../src/plugins/phases/lesson.ts";
 import { phaseShares } from "../../../src/plugins/phases/phase-bar.tsx";
+import { whatIf } from "../../../src/plugins/rollout-tools/what-if.ts";
 
 const RECORDED = join(root, "public/pocket/recorded");
 const folder = join(RECORDED, readdirSync(RECORDED).find((name) => name !== "files.json") ?? "");

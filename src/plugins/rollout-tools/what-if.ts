@@ -2,17 +2,17 @@
  * Recomputes a finished step under other settings, without sampling: rewards, advantages and the loss of its first
  * pass.
  */
-import { MASK_POLICIES } from "../../config/groups/mask.ts";
-import type { LabConfig } from "../../config/table.ts";
-import { badInput } from "../../errors.ts";
-import { composeGroup } from "../../rewards/composer/compose-group.ts";
-import { rewardPlan } from "../../rewards/composer/plan.ts";
-import type { GroupRecord } from "../../runs/rollouts/records.ts";
-import { aboutLoop } from "../loops/abouts.ts";
-import type { GroupAdvantages, Reward } from "../objective/advantages.ts";
-import { loopAdvantages } from "../objective/group-advantages.ts";
-import { type HostLoss, hostLoss, type LossData } from "../objective/loss.ts";
-import { lossSettingsOf } from "../objective/loss-types.ts";
+import { MASK_POLICIES } from "../../engine/config/groups/mask.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import { badInput } from "../../engine/errors.ts";
+import { composeGroup } from "../../engine/rewards/composer/compose-group.ts";
+import { rewardPlan } from "../../engine/rewards/composer/plan.ts";
+import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
+import type { GroupAdvantages, Reward } from "../../engine/rl/objective/advantages.ts";
+import { loopAdvantages } from "../../engine/rl/objective/group-advantages.ts";
+import { type HostLoss, hostLoss, type LossData } from "../../engine/rl/objective/loss.ts";
+import { lossSettingsOf } from "../../engine/rl/objective/loss-types.ts";
+import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 
 /** The loss is the sum of its parts minus the entropy bonus. */
 type LossSum = Pick<HostLoss, "loss" | "policy" | "klPenalty">;
