@@ -9,6 +9,7 @@ import { examplesOf, POLYGONS, pictureTable, type Sample } from "../../engine/da
 import { PICTURE, whole } from "../../engine/data/readers/samples.ts";
 import type { Table } from "../../engine/data/tables/table.ts";
 import { badInput } from "../../engine/errors.ts";
+import { shapesMask } from "./shapes.ts";
 
 /** A row: its picture and JSON as files. */
 interface ReasonSample {
@@ -20,7 +21,7 @@ export interface ReasonRow {
   /** Sentences or names of one object; evaluations use the first. */
   readonly texts: readonly string[];
   readonly isSentence: boolean;
-  /** Painted by `readMask`: `{shapes}` gives the target pixels, `{shapes, ignored: true}` those that do not count. */
+  /** For `shapesMask`. */
   readonly shapes: unknown;
 }
 
@@ -54,6 +55,7 @@ export async function reasonSegTable(folder: ByteFolder, samples: readonly Sampl
     const row = await readReasonRow(sample.json);
     if (row === undefined) throw badInput(`${sample.json.name} has no shapes and is_sentence`);
     const { texts, shapes } = row;
-    return { image: sample.picture, regions: texts.map((caption) => ({ mask: { shapes }, caption, category: [] })) };
+    const mask = shapesMask(shapes, "target");
+    return { image: sample.picture, regions: texts.map((caption) => ({ mask, caption, category: [] })) };
   });
 }

@@ -6,6 +6,7 @@ import { samplesOf } from "../../engine/data/readers/samples.ts";
 import { badInput } from "../../engine/errors.ts";
 import { mountArchives } from "../archives/mount.ts";
 import { type ReasonRow, readReasonRow, reasonSamples } from "../data-sets/reason-seg.ts";
+import { shapesMask } from "../data-sets/shapes.ts";
 import { maskMetrics, overlapOf, segmentTask, sentenceIou } from "./masks.ts";
 import { type PictureEntry, pictureRows } from "./rows.ts";
 import { publishedScores, type Suite, type SuiteRows } from "./suite.ts";
@@ -62,7 +63,7 @@ async function itemsOf(
   const { texts, isSentence, shapes } = row;
   const [text] = texts;
   if (text === undefined) throw badInput(`${id} has no text`);
-  const [mask, ignore] = [await read({ shapes }), await read({ shapes, ignored: true })];
+  const [mask, ignore] = [await read(shapesMask(shapes, "target")), await read(shapesMask(shapes, "ignore"))];
   const kind = isSentence ? "sentence" : "name";
   return [{ id, text, kind, masks: [mask], ...(rleIsEmpty(ignore) ? {} : { ignore }) }];
 }

@@ -4,7 +4,7 @@
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { type ByteFolder, memorySource } from "../../../src/engine/bytes/source.ts";
-import { paintedRle, readMask } from "../../../src/engine/data/mask/mask-read.ts";
+import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { parseRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
 import { maskOf, openCoco } from "../../../src/engine/data/readers/coco.ts";
@@ -13,6 +13,7 @@ import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { layoutOf } from "../../../src/engine/data/tables/identify.ts";
 import { tarEntries } from "../../../src/plugins/archives/tar.ts";
 import { readReasonRow } from "../../../src/plugins/data-sets/reason-seg.ts";
+import { paintedRle } from "../../../src/plugins/data-sets/shapes.ts";
 import { readPickle } from "../../../src/plugins/pickle/pickle.ts";
 import { overlapOf } from "../../../src/plugins/suites/masks.ts";
 import { CaseCheck } from "../case-check.ts";
