@@ -1,6 +1,6 @@
 /** The input of every suite, in Node and in a page. */
 import type { EngineDevice } from "../src/engine/gpu/runtime/device.ts";
-import type { Rates } from "../src/engine/gpu/runtime/peak.ts";
+import type { Rates } from "../src/plugins/tuner/peak.ts";
 import type { JaxLibrary } from "./baselines/jax.ts";
 import type { OrtLibrary } from "./baselines/ort.ts";
 import type { Pocket } from "./pocket.ts";

@@ -1,6 +1,6 @@
 /** The rows of one suite on an opened device, under Node and in a page. */
 import { setAdapterKind } from "../src/engine/gpu/runtime/custom-op.ts";
-import { peakRates, type Rates } from "../src/engine/gpu/runtime/peak.ts";
+import { peakRates, type Rates } from "../src/plugins/tuner/peak.ts";
 import type { BenchContext, BenchOptions } from "./context.ts";
 import type { BenchRow } from "./row.ts";
 import { decodeRows } from "./suites/decode.ts";

@@ -1,5 +1,5 @@
 /** Times several baselines in turn, so that all run under the same load of a shared machine. */
-import type { Clock } from "../src/engine/gpu/runtime/peak.ts";
+import type { Clock } from "../src/plugins/tuner/peak.ts";
 import type { Baseline, Times } from "./row.ts";
 
 /** Records this number of calls and resolves when the last result is available. */

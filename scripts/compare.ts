@@ -11,11 +11,11 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { badInput } from "../src/engine/errors.ts";
-import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
 import { curveSvg } from "../src/plugins/sweep/curve-svg.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeStore } from "./lib/node/node-store.ts";
 import { type ComparedRun, comparedRun, compareTable, differentRows } from "./lib/scores/compared-run.ts";
+import { intervalJson } from "./lib/step-line.ts";
 
 function runFolders(path: string): string[] {
   if (!existsSync(path)) throw badInput(`${path} does not exist`, path);

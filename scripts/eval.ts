@@ -25,8 +25,7 @@ import { badInput, LabError } from "../src/engine/errors.ts";
 import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { adapterTarget, readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
-import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
-import { tryFeatures, weightsOf } from "../src/engine/session/outside.ts";
+import { tryFeatures } from "../src/engine/session/session.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { type FollowSettings, followExpressions } from "../src/plugins/clips/follow.ts";
 import { videoShapes } from "../src/plugins/clips/sam2/video-shapes.ts";
@@ -49,6 +48,7 @@ import type {
 } from "../src/plugins/suites/suite.ts";
 import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../src/plugins/suites/suite-ask.ts";
 import { type TryContext, tryOut } from "../src/plugins/try-out/answer-question.ts";
+import { weightsOf } from "../src/plugins/try-out/weights.ts";
 import { one, type Parsed, parseArguments, refuseIdle, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures, framesMark } from "./lib/clip-run.ts";
@@ -60,6 +60,7 @@ import { nodeWordnet, POCKET_MODEL } from "./lib/node/node-rows.ts";
 import { nodeStore } from "./lib/node/node-store.ts";
 import { evalLedger, evaluationsBeside } from "./lib/scores/eval-ledger.ts";
 import { judgeRows, suiteJudge } from "./lib/scores/suite-judge.ts";
+import { intervalJson } from "./lib/step-line.ts";
 import { onStopSignal } from "./lib/stop-signal.ts";
 
 const OPTIONS = {
@@ -237,7 +238,7 @@ await runTool(async () => {
     adapters: { start: adapter },
     live: undefined,
     store: memoryStore(),
-    features: tryFeatures(model),
+    features: tryFeatures(model, model.tiling.maxTiles),
     onPhase: () => undefined,
     signal,
   };

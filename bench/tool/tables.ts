@@ -1,6 +1,6 @@
 /** Results of the bench as JSON files and as tables of docs/performance/tables.md. */
 
-import type { Rates } from "../../src/engine/gpu/runtime/peak.ts";
+import type { Rates } from "../../src/plugins/tuner/peak.ts";
 import type { Suite } from "../context.ts";
 import { type BenchRow, summaryOf } from "../row.ts";
 

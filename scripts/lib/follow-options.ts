@@ -1,8 +1,9 @@
 /** How expressions are followed through clips, from the command line. */
-import { PUBLISHED_FRAMES } from "../../src/engine/data/film-strip.ts";
+
 import { badInput } from "../../src/engine/errors.ts";
 import { type FollowSettings, parseFrameChoice } from "../../src/plugins/clips/follow.ts";
 import { CLIP_DECODERS } from "../../src/plugins/clips/masklets.ts";
+import { PUBLISHED_FRAMES } from "../../src/plugins/try-out/answer-question.ts";
 import { one, type Parsed, whole } from "./arguments.ts";
 
 export const FOLLOW_OPTIONS = { choose: { takes: 1 }, frames: { takes: 1 }, decoder: { takes: 1 } } as const;

@@ -1,9 +1,11 @@
 /** One line per step, as the tools print it. */
 
+import { isRecord } from "../../src/engine/bytes/json.ts";
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
-import { differenceText, fewPicturesText, intervalJson } from "../../src/engine/runs/evaluations/difference-text.ts";
-import { lackingText, SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
+import { differenceText, fewPicturesText } from "../../src/engine/runs/evaluations/difference-text.ts";
+import { lackingText, SCORES, scoreOf, selectionName } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
+import type { EvalReport } from "../../src/engine/runs/evaluations/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 
 type StepEvent = Extract<TrainerEvent, { type: "step" }>;
@@ -51,4 +53,29 @@ export function evalLine({ report, pictures }: EvalEvent, json: boolean): string
   });
   const few = fewPicturesText(pictures);
   return `evaluation at step ${step} over ${n} report rows: ${shown.join(", ")}; ${selectionText(report)}${few === "" ? "" : `; ${few}`}`;
+}
+
+/** JSON of the tools: the ends of an interval without spread are null. */
+export function intervalJson(value: unknown): string {
+  return JSON.stringify(value, (key, own: unknown) => {
+    if (!isRecord(own)) return own;
+    // Intervals of means are stored as pairs.
+    if (key === "ci") {
+      return Object.fromEntries(
+        Object.entries(own as EvalReport["ci"]).map(([of, [low, high]]) => [
+          of,
+          low === high ? [null, null] : [low, high],
+        ]),
+      );
+    }
+    return "low" in own && own.low === own.high ? { ...own, low: null, high: null } : own;
+  });
+}
+
+/** One clause that says how an evaluation chooses the best checkpoint. */
+export function selectionText(report: EvalReport): string {
+  const { selection } = report;
+  if (selection === null) return "no rows choose the best checkpoint";
+  const value = selection.value === null ? "missing" : selection.value.toFixed(3);
+  return `${selectionName(report)} of the selection rows is ${value}`;
 }

@@ -7,7 +7,7 @@ import { nodeWordnet } from "../../scripts/lib/node/node-rows.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import { factsOf } from "../../src/engine/runs/rollouts/rollout-facts.ts";
+import { factsOf } from "../../src/plugins/reward-bench/bench-group.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import type { BenchGroup } from "../../src/plugins/reward-bench/bench-group.ts";
 import { scoredGroup, withAdvantages } from "../../src/plugins/reward-bench/bench-scores.ts";

@@ -113,7 +113,8 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   "reward-bench": ["rollout-tools"],
   "run-details": ["rollout-tools"],
   "data-tools": ["whole-run"],
-  "data-sets": ["archives"],
+  "try-out": ["question-answer"],
+  "data-sets": ["archives", "clips"],
   suites: ["archives", "clips", "data-sets", "exchange", "try-out"],
 };
 

@@ -7,7 +7,7 @@ import { badInput } from "../../../src/engine/errors.ts";
 import { LOOP_IDS, type LoopId } from "../../../src/engine/rl/loops/abouts.ts";
 import { bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import { fewPicturesText, markedDifference } from "../../../src/engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText } from "../../../src/engine/runs/evaluations/difference-text.ts";
 import {
   lackingText,
   reportPictures,
@@ -26,6 +26,7 @@ import {
 import { parseManifest } from "../../../src/engine/runs/manifest.ts";
 import { parseMetricsLine } from "../../../src/engine/runs/numbers-json.ts";
 import type { StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";
+import { markedDifference } from "../../../src/plugins/sweep/table.ts";
 import { nodeStore } from "../node/node-store.ts";
 
 export interface ComparedRun {

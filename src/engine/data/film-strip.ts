@@ -3,7 +3,7 @@
  * a frame is a slice, and code that compares or stores masks needs no separate form for clips.
  */
 import { badInput } from "../errors.ts";
-import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "./sample.ts";
+import type { ImageDecoder, RegionSample, RgbImage } from "./sample.ts";
 
 /** Numbers of the frames of a row that a step uses, ascending, out of `total`. */
 export interface FrameView {
@@ -13,9 +13,6 @@ export interface FrameView {
 
 /** The view of a single picture. */
 export const ONE_PICTURE: FrameView = { total: 1, frames: [0] };
-
-/** Maximum pixels of a strip, which is decoded whole, as is its mask. */
-export const MAX_STRIP = 2 ** 25;
 
 /** The part of a strip with frame `frame` of `total`; shares the strip's memory. */
 export function frameOf<T extends Uint8Array>(strip: T, total: number, frame: number): T {
@@ -69,30 +66,6 @@ export async function decodeSample(
   };
 }
 
-/** @throws LabError("bad-input") when there are no frames, more pixels than `MAX_STRIP`, or frames of two sizes */
-export function checkFrames(frames: readonly Pick<EncodedImage, "width" | "height">[]): void {
-  const [first] = frames;
-  if (first === undefined) throw badInput("the clip has no frames");
-  const { width, height } = first;
-  const other = frames.findIndex((frame) => frame.width !== width || frame.height !== height);
-  if (other >= 0) {
-    const found = frames[other] as typeof first;
-    throw badInput(
-      `frame ${other} is ${found.width} x ${found.height} pixels, the clip began with ${width} x ${height}`,
-    );
-  }
-  if (frames.length * width * height > MAX_STRIP) {
-    throw badInput(
-      `the clip has ${frames.length} frames of ${width} x ${height}, more than ${MAX_STRIP} pixels; store every k-th frame`,
-    );
-  }
-}
-
-/** @throws LabError("bad-input") for different numbers of masks and frames */
-export function checkMaskCount(frames: number, masks: number): void {
-  if (masks !== frames) throw badInput(`the clip has ${frames} frames and ${masks} masks`);
-}
-
 /** Concatenates parts of equal length. */
 export function stacked(parts: readonly Uint8Array[]): Uint8Array {
   const each = parts[0]?.length ?? 0;
@@ -108,9 +81,6 @@ export type FrameChoice =
   | { readonly kind: "first"; readonly count: number }
   | { readonly kind: "uniform"; readonly count: number }
   | { readonly kind: "every"; readonly count: number; readonly step: number };
-
-/** Frames of the published recipes. */
-export const PUBLISHED_FRAMES = 5;
 
 /**
  * Frame numbers, ascending, each once.

@@ -143,18 +143,6 @@ function baseMllm({ language, vision }: Pick<Sa2vaConfig, "language" | "vision">
   return found?.[4] ?? null;
 }
 
-/**
- * Some programs beside the lab only know Sa2VA on InternVL.
- * @param base as stored with a run
- * @throws LabError("unsupported") for a run of another family
- */
-export function requireInternVl(base: string | undefined, program: string): void {
-  if (base === undefined || base.startsWith("InternVL")) return;
-  throw new LabError("unsupported", `${program} only trains Sa2VA on InternVL, this run trained one on ${base}`, {
-    subject: base,
-  });
-}
-
 /** Chat template and base model, as stored with runs. */
 export function modelFacts(config: Sa2vaConfig): { readonly template: string; readonly base?: string } {
   const base = baseMllm(config);

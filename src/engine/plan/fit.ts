@@ -2,7 +2,7 @@
 import { groupsPerStep, needsReference, samples } from "../config/derived.ts";
 import { aboutMaskPolicy } from "../config/groups/mask.ts";
 import type { LabConfig } from "../config/table.ts";
-import type { Throughput } from "../gpu/runtime/peak.ts";
+import type { Throughput } from "../gpu/runtime/throughput.ts";
 import { trainableBlocks } from "../model/adapter/trainable.ts";
 import { regionPromptOf, type Sa2vaConfig } from "../model/config.ts";
 import { visionFamily } from "../model/families/registry.ts";

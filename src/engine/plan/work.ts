@@ -2,7 +2,7 @@
  * Arithmetic of a step, 2 operations per multiply-add (docs/spec/sa2va.md#17-sizes), and its time at a measured rate.
  */
 
-import type { Throughput } from "../gpu/runtime/peak.ts";
+import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { DecoderSizes, Sa2vaConfig } from "../model/config.ts";
 import { visionFamily } from "../model/families/registry.ts";
 import { isLanguageTensor } from "../model/language/language-families.ts";

@@ -4,7 +4,7 @@ import type { LabConfig } from "../config/table.ts";
 import { badInput } from "../errors.ts";
 import { isLoop } from "../rl/loops/abouts.ts";
 import type { RunStore } from "../storage/store.ts";
-import type { GroupRecord, LoopId } from "./rollouts/records.ts";
+import type { LoopId } from "./rollouts/records.ts";
 
 /** A measured row. */
 export interface RowDifficulty {
@@ -19,15 +19,6 @@ export interface RowDifficulty {
 /** Whether a run needs measured rows. */
 export function needsDifficulty({ curriculum, zeroSpreadRows }: Pick<LabConfig, "curriculum" | "zeroSpreadRows">) {
   return curriculum !== "off" || zeroSpreadRows === "skip";
-}
-
-/** The difficulty of the rows of these groups, without groups that have no reward. */
-export function measuredRows(
-  groups: readonly Pick<GroupRecord, "rowId" | "loop" | "rewardMean" | "zeroSpread">[],
-): RowDifficulty[] {
-  return groups.flatMap(({ rowId, loop, rewardMean: reward, zeroSpread }) =>
-    Number.isFinite(reward) ? [{ rowId, loop, reward, zeroSpread }] : [],
-  );
 }
 
 /** Adds newer measurements, replacing those of the same row and loop. */

@@ -9,8 +9,8 @@ import { plainProgram } from "../gpu/matmul/plain-product.ts";
 import type { Arithmetic } from "../gpu/packed/half.ts";
 import { backwardProgram, forwardProgram } from "../gpu/packed/programs.ts";
 import type { EngineDevice, GpuReport } from "../gpu/runtime/device.ts";
-import { measureThroughput, type Throughput } from "../gpu/runtime/peak.ts";
 import { type GpuProgram, shaderSource } from "../gpu/runtime/pipelines.ts";
+import { measureThroughput, type Throughput } from "../gpu/runtime/throughput.ts";
 import { tf } from "../gpu/tf.ts";
 import type { LabHost } from "../rl/run/lab.ts";
 import {

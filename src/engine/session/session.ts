@@ -15,7 +15,7 @@ import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFold
 import { adapterTarget, readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import type { FeatureCache } from "../policy/features.ts";
+import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import { usedCustomReward } from "../rewards/composer/plan.ts";
 import type { AdapterRole, Lab, LabHost, LoadedModel, RunControl, StartedRun } from "../rl/run/lab.ts";
 import { type AskedRun, type PreparedRun, prepareNew, prepareStored } from "../rl/run/start/prepare-run.ts";
@@ -25,7 +25,6 @@ import type { RowList } from "../runs/run-rows.ts";
 import { DeviceRate, KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunOwner } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
-import { type Outside, tryFeatures } from "./outside.ts";
 import { type Plan, type PlannedRows, planRun, withinPlan } from "./plan.ts";
 
 // Current use of a session's device and model: claimed synchronously, released at the end.
@@ -89,6 +88,26 @@ class SessionLock {
       release();
     }
   }
+}
+
+/** The lab during a request outside training. */
+export interface Outside extends Lab {
+  /** The trainer of the paused run, if any. */
+  readonly live: Trainer | undefined;
+  /** The frozen features kept between requests about pictures of at most this number of tiles. */
+  readonly features: (maxTiles: number) => FeatureCache;
+  /** Changes whenever weights may have changed. */
+  readonly weightChanges: number;
+  readonly signal: AbortSignal;
+}
+
+/** Host bytes of frozen features cached between try-outs, for repeated requests about a picture. */
+const FEATURE_BYTES = 256 * 2 ** 20;
+
+/** Features of try-out pictures in host memory, least recently used dropped first. */
+export function tryFeatures(model: Sa2vaModel, maxTiles: number): FeatureCache {
+  const { regionPrompt } = model.config;
+  return createFeatureCache(model, maxTiles, FEATURE_BYTES, "f32", undefined, undefined, { regionPrompt });
 }
 
 /** The single current request to the model outside training; it yields when a run continues. */

@@ -2,9 +2,10 @@
 import { median } from "../../engine/bytes/collections.ts";
 import { halfPrograms } from "../../engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
-import { measureThroughput, peakRates } from "../../engine/gpu/runtime/peak.ts";
 import { compile, type GpuProgram } from "../../engine/gpu/runtime/pipelines.ts";
+import { measureThroughput } from "../../engine/gpu/runtime/throughput.ts";
 import { tf } from "../../engine/gpu/tf.ts";
+import { peakRates } from "../tuner/peak.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 const ROUNDS = 9;

@@ -7,9 +7,9 @@ import { Button } from "../../app/components/ui/button.tsx";
 import { Segmented, Slider, TextInput } from "../../app/components/ui/controls.tsx";
 import { PanelButton } from "../../app/components/ui/panel/panel-button.tsx";
 import { navigate } from "../../app/stores/route.ts";
-import { sourceCsv } from "../../engine/runs/csv.ts";
 import { describeMetric } from "../../engine/runs/metrics/metric-table.ts";
 import styles from "./chart-tools.module.css";
+import { sourceCsv } from "./source-csv.ts";
 
 /** Axis, smoothing and further metrics of the curves of a screen, and all metrics as a file. */
 export default function ChartTools({ source, name, ...picker }: Places["curve-tools"]): ReactNode {

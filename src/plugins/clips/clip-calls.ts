@@ -1,10 +1,10 @@
 /** Calls of the clips on the trainer: SAM2's memory of a checkpoint, and objects followed through an open row. */
 import { toLabError } from "../../engine/errors.ts";
 import { openCheckpoint } from "../../engine/model/weights/checkpoint.ts";
-import type { TryWeights } from "../../engine/session/outside.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
 import type { CallsOf } from "../../protocol/rpc.ts";
+import type { TryWeights } from "../try-out/weights.ts";
 import { ClipFollower, type FollowTask, type OnFollow } from "./follow-clip.ts";
 import { videoShapes } from "./sam2/video-shapes.ts";
 

@@ -6,7 +6,7 @@ import { useSession } from "../../app/stores/session.ts";
 import { maskIou, type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import { badInput } from "../../engine/errors.ts";
-import type { TryWeights } from "../../engine/session/outside.ts";
+import type { TryWeights } from "../try-out/weights.ts";
 import type { ClipCalls } from "./clip-calls.ts";
 import { frameMasks, stripOfMasks } from "./export-masklets.ts";
 import type { FollowEvent, FollowTask } from "./follow-clip.ts";

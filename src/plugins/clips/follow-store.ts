@@ -4,7 +4,7 @@ import { useClips } from "../../app/components/mask/frame-store.ts";
 import { answerColour } from "../../app/components/mask/layers.ts";
 import { jobKind } from "../../app/stores/jobs.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
-import type { TryWeights } from "../../engine/session/outside.ts";
+import type { TryWeights } from "../try-out/weights.ts";
 import type { FrameScores } from "./boundary.ts";
 import type { FollowTask } from "./follow-clip.ts";
 

@@ -2,13 +2,13 @@
 import type { Input, InputVideoTrack, VideoSample } from "mediabunny";
 import { Lru, remember } from "../../engine/bytes/collections.ts";
 import { IS_POINTER, isPointer } from "../../engine/bytes/source.ts";
-import { checkMaskCount, MAX_STRIP } from "../../engine/data/film-strip.ts";
 import type { PictureBytes } from "../../engine/data/image/image-header.ts";
 import { type PictureProbe, pictureBytes, pictureId } from "../../engine/data/image/picture.ts";
 import type { VideoCell } from "../../engine/data/readers/reader.ts";
 import type { FindFile } from "../../engine/data/siblings.ts";
 import type { BinaryCell } from "../../engine/data/tables/table.ts";
 import { badInput, LabError, plainLine, quote } from "../../engine/errors.ts";
+import { checkMaskCount, MAX_STRIP } from "./clip-row.ts";
 
 // Frames of an MP4, MOV, WebM or Matroska file, decoded by the browser. Every fault of a file ends in one sentence. The
 // demuxer is loaded with the first video.

@@ -1,7 +1,6 @@
 /** Data sets of clips in their published layouts: a row for each expression whose masks are public. */
 import { isRecord } from "../../engine/bytes/json.ts";
 import type { ByteSource } from "../../engine/bytes/source.ts";
-import { MAX_STRIP } from "../../engine/data/film-strip.ts";
 import {
   column,
   has,
@@ -14,6 +13,7 @@ import {
   TEXT,
 } from "../../engine/data/readers/reader.ts";
 import { type Cell, type Table, valueMeter } from "../../engine/data/tables/table.ts";
+import { MAX_STRIP } from "../clips/clip-row.ts";
 import { type Clip, type ClipExpression, clipsOfFile } from "./clip-set.ts";
 import { clipSize } from "./frame-picture.ts";
 

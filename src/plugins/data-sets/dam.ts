@@ -6,7 +6,6 @@
 import { addTo } from "../../engine/bytes/collections.ts";
 import { isRecord } from "../../engine/bytes/json.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../../engine/bytes/source.ts";
-import { checkMaskCount } from "../../engine/data/film-strip.ts";
 import {
   column,
   has,
@@ -23,6 +22,7 @@ import {
 import type { Records } from "../../engine/data/records/records.ts";
 import { type Cell, type Table, valueMeter } from "../../engine/data/tables/table.ts";
 import { badInput, quote } from "../../engine/errors.ts";
+import { checkMaskCount } from "../clips/clip-row.ts";
 import { framesOf } from "./clips.ts";
 
 /** Number of cached samples; the regions of a video are consecutive rows. */

@@ -3,17 +3,16 @@
  * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
 
-import { toStored } from "../../engine/data/image/decode-bitmap.ts";
-import { maskPolygons } from "../../engine/data/mask/outline.ts";
+import { storedPlace } from "../../engine/data/image/image-header.ts";
 import { decodeRle } from "../../engine/data/mask/rle.ts";
 import type { RegionSample } from "../../engine/data/sample.ts";
-import { badInput } from "../../engine/errors.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
 import { adapterFiles } from "../../engine/export/adapter.ts";
 import { below, type ExportFiles, type ExportRows, pictureName, wholeFile } from "../../engine/export/export-file.ts";
-import { requireInternVl } from "../../engine/model/config.ts";
 import type { TrainedTensors } from "../../engine/runs/checkpoint/trained.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { RunFolder } from "../../engine/runs/run-folder.ts";
+import { maskPolygons } from "./polygons.ts";
 import { MERGED_PTH, sa2vaConfigText } from "./sa2va-config.ts";
 
 /**
@@ -102,4 +101,34 @@ From the root of Sa2VA's repository, with EXPORT as the path of this folder and 
 EXPORT needs a folder part: write \`./export\`, because step 2 fails on a file name alone. Its checkpoints keep the language
 side, \`sam_mask_decoder\` and \`text_hidden_fcs\`; a trained prompt encoder is lost on this route.
 `;
+}
+
+/**
+ * A mask in the orientation of the stored pixels: the inverse of the rotation in `toRgb`.
+ * @param mask [height · width] in the sample's orientation
+ * @returns the same length; from orientation 5 on, width and height are exchanged
+ */
+export function toStored(mask: Uint8Array, width: number, height: number, orientation: number): Uint8Array {
+  if (orientation === 1) return mask;
+  const [storedWidth, storedHeight] = orientation >= 5 ? [height, width] : [width, height];
+  const out = new Uint8Array(mask.length);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const [sx, sy] = storedPlace(x, y, storedWidth, storedHeight, orientation);
+      out[sy * storedWidth + sx] = mask[y * width + x] as number;
+    }
+  }
+  return out;
+}
+
+/**
+ * Some programs beside the lab only know Sa2VA on InternVL.
+ * @param base as stored with a run
+ * @throws LabError("unsupported") for a run of another family
+ */
+export function requireInternVl(base: string | undefined, program: string): void {
+  if (base === undefined || base.startsWith("InternVL")) return;
+  throw new LabError("unsupported", `${program} only trains Sa2VA on InternVL, this run trained one on ${base}`, {
+    subject: base,
+  });
 }

@@ -11,15 +11,9 @@ import { readTogether } from "../../engine/gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../engine/gpu/tf.ts";
 import type { Completion } from "../../engine/policy/decode/generate.ts";
 import type { SamplerSettings } from "../../engine/policy/decode/sampler.ts";
-import {
-  argMax,
-  bernoulliLogProb,
-  bestCandidate,
-  bestIndex,
-  CANDIDATES,
-  type MaskPolicy,
-} from "../../engine/policy/mask/mask-policy.ts";
+import { argMax, bestCandidate, bestIndex, CANDIDATES, type MaskPolicy } from "../../engine/policy/mask/mask-policy.ts";
 import type { PhraseOutput } from "../../engine/policy/phrase-output.ts";
+import { bernoulliLogProb } from "./bernoulli.ts";
 
 /** Side of the grid on which masks are compared. */
 const SIDE = 32;

@@ -6,14 +6,8 @@
  */
 import { readOnce } from "../../engine/gpu/runtime/read-back.ts";
 import { tf } from "../../engine/gpu/tf.ts";
-import {
-  bernoulliEntropy,
-  bernoulliLogProb,
-  bestCandidate,
-  bestIndex,
-  type MaskPolicy,
-  sampleBernoulli,
-} from "../../engine/policy/mask/mask-policy.ts";
+import { bestCandidate, bestIndex, type MaskPolicy } from "../../engine/policy/mask/mask-policy.ts";
+import { bernoulliEntropy, bernoulliLogProb, sampleBernoulli } from "./bernoulli.ts";
 
 /** Distance of a sampled pixel's logit from 0; only the sign matters after the enlargement. */
 const SURE = 4;

@@ -1,9 +1,10 @@
 /** Groups of the reward bench: records of groups that were not trained on. */
 import { rleFromRuns } from "../../engine/data/mask/rle.ts";
 import type { RewardTerm, RolloutFacts } from "../../engine/rewards/term.ts";
-import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
-import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
-import type { Lacking } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { aboutLoop, type LoopId } from "../../engine/rl/loops/abouts.ts";
+import type { RowDifficulty } from "../../engine/runs/difficulty.ts";
+import type { GroupRecord, Rollout, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
 
 /** A rollout without actions. */
 export interface BenchRollout extends RolloutRecord, Lacking {}
@@ -72,4 +73,34 @@ export function rolloutOf(facts: RolloutFacts, place: RolloutPlace): BenchRollou
       ...(given === null ? (["given"] as const) : []),
     ],
   };
+}
+
+/** Fields that an imported rollout lacks; they then hold an empty text or mask. */
+export interface Lacking {
+  readonly lacks?: readonly ("caption" | "reference" | "given")[];
+}
+
+export function factsOf(loop: LoopId, rollout: Rollout & Lacking): RolloutFacts {
+  const { lacks = [] } = rollout;
+  const value = (name: string): number | null => rollout.terms.find((term) => term.name === name)?.value ?? null;
+  const likelihood = value("likelihood");
+  return {
+    loop,
+    reference: lacks.includes("reference") ? null : rollout.referenceCaption,
+    caption: lacks.includes("caption") ? null : generatedText(loop, rollout),
+    given: lacks.includes("given") ? null : rollout.givenMask,
+    predicted: rollout.predictedMask,
+    confidence: value("confidence"),
+    ...(likelihood === null ? {} : { likelihood: { likelihood, contrast: value("contrast") } }),
+    truncated: rollout.truncated,
+  };
+}
+
+/** The difficulty of the rows of these groups, without groups that have no reward. */
+export function measuredRows(
+  groups: readonly Pick<GroupRecord, "rowId" | "loop" | "rewardMean" | "zeroSpread">[],
+): RowDifficulty[] {
+  return groups.flatMap(({ rowId, loop, rewardMean: reward, zeroSpread }) =>
+    Number.isFinite(reward) ? [{ rowId, loop, reward, zeroSpread }] : [],
+  );
 }

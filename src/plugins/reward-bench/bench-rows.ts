@@ -1,8 +1,7 @@
 /** Completes groups of the bench from open rows where their file leaves something out. */
 import { isStoredRow } from "../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
-import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
-import { type BenchGroup, rolloutOf } from "./bench-group.ts";
+import { type BenchGroup, factsOf, rolloutOf } from "./bench-group.ts";
 
 /**
  * Reference and given mask of a group's open row, where the file has none. A row with the same id but another picture

@@ -9,8 +9,8 @@ import { rewardPlan, withoutJudge } from "../../engine/rewards/composer/plan.ts"
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { RewardScorer } from "../../engine/rewards/types.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
-import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
 import type { BenchGroup } from "./bench-group.ts";
+import { factsOf } from "./bench-group.ts";
 import { scoredGroup, withAdvantages } from "./bench-scores.ts";
 import { type BenchState, isOutdated, useBench } from "./bench-store.ts";
 

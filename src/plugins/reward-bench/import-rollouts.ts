@@ -7,9 +7,9 @@ import { parseRle, type Rle } from "../../engine/data/mask/rle.ts";
 import { badInput, dropUnseen, type LabError, quote, thrownText, toLabError } from "../../engine/errors.ts";
 import { aboutLoop, isLoop, LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
-import { choosesMask, factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { choosesMask } from "../../engine/runs/rollouts/rollout-facts.ts";
 import { groupsFromArrow } from "../../engine/runs/rollouts/rollouts-arrow.ts";
-import { type BenchGroup, type BenchRollout, rolloutOf, UNSCORED } from "./bench-group.ts";
+import { type BenchGroup, type BenchRollout, factsOf, rolloutOf, UNSCORED } from "./bench-group.ts";
 
 /** Groups of a file in either form. @throws LabError("bad-input") naming file, line and cause */
 export async function importRollouts(bytes: Uint8Array, name: string): Promise<readonly BenchGroup[]> {

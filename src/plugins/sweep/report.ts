@@ -5,7 +5,6 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import type { RgbImage } from "../../engine/data/sample.ts";
 import { aboutLoop, HELD_OUT_LOOPS } from "../../engine/rl/loops/abouts.ts";
-import { markedDifference } from "../../engine/runs/evaluations/difference-text.ts";
 import type { EvalMetric } from "../../engine/runs/evaluations/evaluation-metrics.ts";
 import type { RowScores } from "../../engine/runs/evaluations/evaluations.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
@@ -15,7 +14,7 @@ import type { RunStore } from "../../engine/storage/store.ts";
 import { curveSvg } from "./curve-svg.ts";
 import type { SweepJob, SweepPlan } from "./plan.ts";
 import type { DoneJob, VariantResult } from "./results.ts";
-import { fewPicturesNotes, rowsText } from "./table.ts";
+import { fewPicturesNotes, markedDifference, rowsText } from "./table.ts";
 
 /** Number of held-out rows shown of each kind. */
 const SHOWN = 4;

@@ -1,11 +1,12 @@
 /** Held-out results of a sweep's finished jobs: paired differences from the start, per seed and over seeds. */
 
 import { badInput, LabError } from "../../engine/errors.ts";
-import { bootstrapMean, centralInterval, clustersBy, RESAMPLES, runInterval } from "../../engine/eval/bootstrap.ts";
+import { bootstrapMean, centralInterval, clustersBy, RESAMPLES } from "../../engine/eval/bootstrap.ts";
 import { uniform } from "../../engine/gpu/random.ts";
 import { rowScoreOf, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import type { SweepJob } from "./plan.ts";
+import { runInterval } from "./run-interval.ts";
 
 // Percentile bootstrap over two levels at once: training seeds, and the images of the held-out rows that every seed is
 // scored on. A resample draws seeds and images with replacement, each independently of the other, since the rows are

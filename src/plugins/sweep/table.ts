@@ -1,7 +1,8 @@
 /** The results of a sweep as a Markdown table. */
 
-import { fewPicturesText, markedDifference, verdict } from "../../engine/runs/evaluations/difference-text.ts";
+import { differenceText, fewPicturesText, verdict } from "../../engine/runs/evaluations/difference-text.ts";
 import type { ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import type { Interval } from "../../engine/runs/evaluations/evaluations.ts";
 import type { MetricResult, VariantResult } from "./results.ts";
 
 /** One row per variant and score: the score at the start, its difference over seeds and pictures, and per seed. */
@@ -50,4 +51,10 @@ export function rowsText({ rows, images }: MetricResult, all: number): string {
 export function fewPicturesNotes(results: readonly Pick<VariantResult, "variant" | "images">[]): readonly string[] {
   const notes = results.map(({ variant, images }) => [variant, fewPicturesText(images)] as const);
   return notes.flatMap(([variant, few]) => (few === "" ? [] : [`${variant}: ${few}`]));
+}
+
+/** `differenceText` in Markdown: bold if `verdict` finds it better or worse. */
+export function markedDifference(difference: Interval, pictures: number): string {
+  const text = differenceText(difference);
+  return verdict(difference, pictures) === "open" ? text : `**${text}**`;
 }

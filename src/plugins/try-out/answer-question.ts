@@ -1,6 +1,6 @@
 /** One question to the model outside training: describe regions, segment phrases, or any question, with chosen weights. */
 import type { FrameView } from "../../engine/data/film-strip.ts";
-import { chosenFrames, PUBLISHED_FRAMES } from "../../engine/data/film-strip.ts";
+import { chosenFrames } from "../../engine/data/film-strip.ts";
 import { decodeRle, encodeRle, type Rle } from "../../engine/data/mask/rle.ts";
 import type { RgbImage } from "../../engine/data/sample.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
@@ -9,10 +9,12 @@ import type { FoundMask } from "../../engine/model/sam2/postprocess.ts";
 import { freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
 import { disposeFeatures, type FeatureCache, shownFeatures, type TowerPart } from "../../engine/policy/features.ts";
 import { describePictures, findInPictures } from "../../engine/policy/partner.ts";
-import { countCells, questionPrompt, regionCells } from "../../engine/policy/prompts.ts";
-import { type Outside, type TryWeights, type WeightSource, weightsOf } from "../../engine/session/outside.ts";
+import { countCells, regionCells } from "../../engine/policy/prompts.ts";
 import type { Session } from "../../engine/session/session.ts";
+import { type Outside } from "../../engine/session/session.ts";
+import { questionPrompt } from "../question-answer/prompt.ts";
 import { answerFreely } from "./free-answer.ts";
+import { type TryWeights, type WeightSource, weightsOf } from "./weights.ts";
 
 export type TryTask =
   /** One mask per region, of the picture's size. */
@@ -177,3 +179,6 @@ export async function askSession(
     return tryOut({ ...outside, features, onPhase }, picture, task, from);
   });
 }
+
+/** Frames of the published recipes. */
+export const PUBLISHED_FRAMES = 5;

@@ -4,8 +4,8 @@ import { useRead } from "../../app/stores/reads.ts";
 import { isActive, useRun } from "../../app/stores/run/run.ts";
 import { addProblem, useSession } from "../../app/stores/session.ts";
 import { useTry } from "../../app/stores/try-out.ts";
-import type { TryWeights } from "../../engine/session/outside.ts";
 import styles from "./try-out.module.css";
+import type { TryWeights } from "./weights.ts";
 
 /** Why the model cannot answer now, or null. */
 export function useModelBlocker(): string | null {

@@ -3,10 +3,10 @@ import { pluginCalls } from "../../app/clients/lab.ts";
 import { jobKind, startJob } from "../../app/stores/jobs.ts";
 import { useSession } from "../../app/stores/session.ts";
 import type { TowerPart } from "../../engine/policy/features.ts";
-import type { TryWeights } from "../../engine/session/outside.ts";
 import type { TryPhase, TryTask } from "./answer-question.ts";
 import type { TryPicture } from "./picture.ts";
 import type { Tried, TryCalls } from "./try-calls.ts";
+import type { TryWeights } from "./weights.ts";
 
 interface Asking {
   readonly phase: TryPhase | "asked";

@@ -1,10 +1,10 @@
 /** Questions to the model on the trainer. */
 import type { TowerPart } from "../../engine/policy/features.ts";
-import type { TryWeights } from "../../engine/session/outside.ts";
 import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
 import type { CallsOf } from "../../protocol/rpc.ts";
 import { askSession, type TryAnswer, type TryPhase, type TryTask } from "./answer-question.ts";
 import { type TryPicture, tryPicture } from "./picture.ts";
+import type { TryWeights } from "./weights.ts";
 
 export interface Tried {
   readonly answer: TryAnswer;

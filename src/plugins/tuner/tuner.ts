@@ -22,11 +22,13 @@ import {
   type AttentionName,
   type AttentionSizes,
   attentionFits,
+  LONG,
   PRODUCT_FORMS,
+  type ProductForm,
   type ProductName,
   type ProductSizes,
   productFits,
-  productWorth,
+  tilesOf,
 } from "../../engine/gpu/forms/records.ts";
 import { attention } from "../../engine/gpu/kernels/attention/attention.ts";
 import { linear } from "../../engine/gpu/kernels/linear.ts";
@@ -38,13 +40,13 @@ import type { WeightStorage } from "../../engine/gpu/packed/storage.ts";
 import { UNIT } from "../../engine/gpu/packed/unpack.ts";
 import { passClock } from "../../engine/gpu/runtime/counters.ts";
 import { toTensor } from "../../engine/gpu/runtime/custom-op.ts";
-import { peakRate } from "../../engine/gpu/runtime/peak.ts";
 import { uploadsDone } from "../../engine/gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../engine/gpu/tf.ts";
 import type { Session } from "../../engine/session/session.ts";
 import type { TuningEntry } from "../../engine/tuning/table.ts";
 import { mergedTable, type TuningTable } from "../../engine/tuning/table.ts";
 import { choose, type Measured, ratioOf, worthMeasuring } from "./choose.ts";
+import { peakRate } from "./peak.ts";
 
 // The work of one bucket: inputs of its shape, run in any of its forms.
 
@@ -379,4 +381,29 @@ async function measure({ forms, device }: Session, again: boolean, options: Tune
     await forms.keep({ ...mergedTable(before, entries), peak });
   }
   return forms.table();
+}
+
+/**
+ * Maximum tiles, along the rows and together, and minimum K for which splitting K is useful, because it gives a card
+ * more workgroups than the result has tiles.
+ */
+const FEW_DOWN = 8;
+
+const FEW_TILES = 256;
+
+/**
+ * Whether a form is worth measuring for these sizes: its program differs from the other forms', and pieces of K are
+ * long enough.
+ */
+export function productWorth(name: ProductName, { layout, epilogue, batch, m, n, k }: ProductSizes): boolean {
+  const form: ProductForm = PRODUCT_FORMS[name];
+  if (form.kind !== "tiles") return true;
+  const few = m <= FEW_DOWN * form.m && tilesOf(form, m, n) <= FEW_TILES;
+  if (form.split !== undefined && !(few && batch === 1 && k >= LONG)) return false;
+  // The tiled forward program of packed matrices always loads vectors.
+  if (epilogue === "packed" || epilogue === "half") {
+    return form.vectors === undefined || form.split !== undefined || (layout === "nn" && k % 4 === 0);
+  }
+  const sides = [layout[0] === "n" ? k : m, layout[1] === "t" ? k : n];
+  return form.vectors === undefined || sides.every((side) => side % 4 === 0);
 }

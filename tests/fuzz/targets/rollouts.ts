@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { decodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../src/engine/runs/rollouts/records.ts";
-import { factsOf } from "../../../src/engine/runs/rollouts/rollout-facts.ts";
+import { factsOf } from "../../../src/plugins/reward-bench/bench-group.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import { boxMask } from "../../unit/data/make.ts";

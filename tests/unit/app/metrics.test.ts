@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fillMetrics, forgetMetrics, MetricStore, metricStore } from "../../../src/app/stores/run/metrics.ts";
-import { sourceCsv } from "../../../src/engine/runs/csv.ts";
+import { sourceCsv } from "../../../src/plugins/chart-tools/source-csv.ts";
 
 describe("MetricStore", () => {
   it("tells a missing value from a NaN", () => {

@@ -6,7 +6,6 @@ import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { openNodeRows } from "../../../scripts/lib/node/node-rows.ts";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import {
-  checkFrames,
   decodeSample,
   frameOf,
   framePixels,
@@ -20,6 +19,7 @@ import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { withFrames } from "../../../src/engine/data/training-row.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
 import { frameScores } from "../../../src/plugins/clips/boundary.ts";
+import { checkFrames } from "../../../src/plugins/clips/clip-row.ts";
 import { frameMasks, maskletsJson, maskletsZip, stripOfMasks } from "../../../src/plugins/clips/export-masklets.ts";
 import { openClips } from "../../../src/plugins/data-sets/clip-set.ts";
 import { boxMask, jpg, png, row } from "./make.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { maskPolygons } from "../../../src/engine/data/mask/outline.ts";
 import { decodeRle, rleFromPolygons } from "../../../src/engine/data/mask/rle.ts";
+import { maskPolygons } from "../../../src/plugins/handover/polygons.ts";
 
 /** A repeatable mask whose density and blockiness vary with the seed. */
 function mask(seed: number, width: number, height: number): Uint8Array {

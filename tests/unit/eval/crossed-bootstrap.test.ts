@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { bootstrapMean, runInterval } from "../../../src/engine/eval/bootstrap.ts";
+import { bootstrapMean } from "../../../src/engine/eval/bootstrap.ts";
 import { normal } from "../../../src/engine/gpu/random.ts";
 import { crossedBootstrap } from "../../../src/plugins/sweep/results.ts";
+import { runInterval } from "../../../src/plugins/sweep/run-interval.ts";
 
 const draw = (count: number, seed: number): number[] =>
   Array.from({ length: count }, (_, position) =>

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import * as masks from "../../../src/engine/policy/mask/mask-policy.ts";
+import * as pixels from "../../../src/plugins/mask-policies/bernoulli.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -13,24 +14,24 @@ describe("mask distributions", () => {
     const logits = tf.tensor1d([0.3, -1.2, 2]);
     const ref = tf.tensor1d([0, 0.4, 1]);
     const all = tf.tensor2d(Array.from({ length: 8 }, (_, k) => [k & 1, (k >> 1) & 1, (k >> 2) & 1]));
-    const logp = masks.bernoulliLogProb(logits, all, 0.7).sum(1);
-    const logq = masks.bernoulliLogProb(ref, all, 0.7).sum(1);
+    const logp = pixels.bernoulliLogProb(logits, all, 0.7).sum(1);
+    const logq = pixels.bernoulliLogProb(ref, all, 0.7).sum(1);
     const p = logp.exp();
     expect(number(p.sum())).toBeCloseTo(1, 6);
-    expect(number(p.mul(logp).sum().neg())).toBeCloseTo(number(masks.bernoulliEntropy(logits, 0.7).sum()), 5);
+    expect(number(p.mul(logp).sum().neg())).toBeCloseTo(number(pixels.bernoulliEntropy(logits, 0.7).sum()), 5);
     expect(number(p.mul(logp.sub(logq)).sum())).toBeCloseTo(number(masks.bernoulliKl(logits, ref, 0.7).sum()), 5);
   });
 
   it("stays finite, with gradient, at extreme logits", () => {
     const logits = tf.tensor1d([-300, 300, 0]);
-    const grad = tf.grad((z) => masks.bernoulliLogProb(z as Tensor, tf.tensor1d([1, 0, 1]), 1).sum())(logits);
+    const grad = tf.grad((z) => pixels.bernoulliLogProb(z as Tensor, tf.tensor1d([1, 0, 1]), 1).sum())(logits);
     expect(Array.from(grad.dataSync())).toEqual([1, -1, 0.5]);
-    expect(number(masks.bernoulliLogProb(logits, tf.tensor1d([1, 0, 1]), 1).sum())).toBeCloseTo(-600.693, 2);
-    expect(number(masks.bernoulliEntropy(logits, 1).sum())).toBeCloseTo(Math.LN2, 5);
+    expect(number(pixels.bernoulliLogProb(logits, tf.tensor1d([1, 0, 1]), 1).sum())).toBeCloseTo(-600.693, 2);
+    expect(number(pixels.bernoulliEntropy(logits, 1).sum())).toBeCloseTo(Math.LN2, 5);
   });
 
   it("samples pixels below their probability", () => {
-    expect(Array.from(masks.sampleBernoulli([0, 2], 1, [0.49, 0.9, 0.51, 0.87]))).toEqual([1, 0, 0, 1]);
+    expect(Array.from(pixels.sampleBernoulli([0, 2], 1, [0.49, 0.9, 0.51, 0.87]))).toEqual([1, 0, 0, 1]);
   });
 
   it("the Gaussian density integrates to 1", () => {

@@ -1,13 +1,8 @@
 import { expect, test } from "vitest";
-import { evalLine } from "../../../scripts/lib/step-line.ts";
+import { evalLine, intervalJson } from "../../../scripts/lib/step-line.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { bootstrapMean } from "../../../src/engine/eval/bootstrap.ts";
-import {
-  differenceText,
-  intervalJson,
-  markedDifference,
-  verdict,
-} from "../../../src/engine/runs/evaluations/difference-text.ts";
+import { differenceText, verdict } from "../../../src/engine/runs/evaluations/difference-text.ts";
 import {
   EVAL_METRICS,
   type EvalReport,
@@ -15,7 +10,7 @@ import {
   type RowScores,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { type DoneJob, variantResults } from "../../../src/plugins/sweep/results.ts";
-import { fewPicturesNotes, sweepTable } from "../../../src/plugins/sweep/table.ts";
+import { fewPicturesNotes, markedDifference, sweepTable } from "../../../src/plugins/sweep/table.ts";
 import { row } from "../runs/sample-evaluations.ts";
 
 const over = (values: readonly number[], pictures: number): Interval =>

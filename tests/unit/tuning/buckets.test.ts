@@ -16,10 +16,10 @@ import {
   power,
   productBucket,
   productFits,
-  productWorth,
   tileBytes,
   tileThreads,
 } from "../../../src/engine/gpu/forms/records.ts";
+import { productWorth } from "../../../src/plugins/tuner/tuner.ts";
 
 const PRODUCT = { layout: "nt", epilogue: "plain", batch: 1, m: 200, n: 512, k: 65 } as const;
 const ATTENTION = { heads: 12, group: 2, queries: 1025, keys: 1025, width: 64, valueWidth: 64, causal: true } as const;

@@ -4,6 +4,7 @@ import * as masks from "../../../src/engine/policy/mask/mask-policy.ts";
 import { CANDIDATES, candidateLogProbs } from "../../../src/engine/policy/mask/mask-policy.ts";
 import { detailedLoss, policyLoss } from "../../../src/engine/rl/objective/loss.ts";
 import { type LossSettings, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
+import * as bernoulli from "../../../src/plugins/mask-policies/bernoulli.ts";
 import { type CaseReport, flat, type Json, numberOr, record, shapeOf, text } from "../golden-json.ts";
 import { scoreRows, TRL_ADVANTAGES } from "./grpo-cpu.ts";
 import { DOUBLE_TOLERANCE, LOGP_TOLERANCE, LOSS_TOLERANCE } from "./loss-run.ts";
@@ -27,12 +28,12 @@ async function checkBernoulli(inputs: Json, expected: Json, temperature: number,
   const logits = flat(inputs.policy_mask_logits);
   const pixels = logits.length;
   const count = (shapeOf(inputs.uniforms)[0] as number) ?? 1;
-  const sampled = masks.sampleBernoulli(flat(inputs.old_mask_logits), temperature, flat(inputs.uniforms));
+  const sampled = bernoulli.sampleBernoulli(flat(inputs.old_mask_logits), temperature, flat(inputs.uniforms));
   report.compare("masks", expected.masks, sampled, {});
   const advantages = advantagesOf(flat(inputs.rewards));
   report.compare("advantages", expected.advantages, advantages, DOUBLE_TOLERANCE);
   const actions = (): Tensor => tf.tensor2d(Array.from(sampled), [count, pixels]);
-  const perPixel = (z: Tensor): Tensor => masks.bernoulliLogProb(z, actions(), temperature);
+  const perPixel = (z: Tensor): Tensor => bernoulli.bernoulliLogProb(z, actions(), temperature);
   const vector = (key: string): Tensor => tf.tensor1d(flat(inputs[key]));
   const summed = async (key: string, logitsKey: string): Promise<void> => {
     if (key in expected)
@@ -54,7 +55,7 @@ async function checkBernoulli(inputs: Json, expected: Json, temperature: number,
   const ref = (): Tensor => vector("ref_mask_logits");
   const scalars: Readonly<Record<string, (z: Tensor) => Tensor>> = {
     exact_kl_to_reference_pixel_mean: (z) => masks.bernoulliKl(z, ref(), temperature).mean(),
-    entropy_pixel_mean: (z) => masks.bernoulliEntropy(z, temperature).mean(),
+    entropy_pixel_mean: (z) => bernoulli.bernoulliEntropy(z, temperature).mean(),
   };
   for (const [name, value] of Object.entries(losses)) {
     const wanted = value as Json;

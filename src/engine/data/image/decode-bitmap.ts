@@ -44,24 +44,6 @@ export function toRgb(
 }
 
 /**
- * A mask in the orientation of the stored pixels: the inverse of the rotation in `toRgb`.
- * @param mask [height · width] in the sample's orientation
- * @returns the same length; from orientation 5 on, width and height are exchanged
- */
-export function toStored(mask: Uint8Array, width: number, height: number, orientation: number): Uint8Array {
-  if (orientation === 1) return mask;
-  const [storedWidth, storedHeight] = orientation >= 5 ? [height, width] : [width, height];
-  const out = new Uint8Array(mask.length);
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      const [sx, sy] = storedPlace(x, y, storedWidth, storedHeight, orientation);
-      out[sy * storedWidth + sx] = mask[y * width + x] as number;
-    }
-  }
-  return out;
-}
-
-/**
  * RGB of a picture in the sample's orientation, without colour management.
  * @throws LabError("bad-input") when the browser cannot decode it, "unsupported" for TIFF
  */

@@ -271,30 +271,7 @@ export function productFits(name: ProductName, epilogue: Epilogue, limits: FormL
   );
 }
 
-/**
- * Maximum tiles, along the rows and together, and minimum K for which splitting K is useful, because it gives a card
- * more workgroups than the result has tiles.
- */
-const FEW_DOWN = 8;
-const FEW_TILES = 256;
 export const LONG = 512;
-
-/**
- * Whether a form is worth measuring for these sizes: its program differs from the other forms', and pieces of K are
- * long enough.
- */
-export function productWorth(name: ProductName, { layout, epilogue, batch, m, n, k }: ProductSizes): boolean {
-  const form: ProductForm = PRODUCT_FORMS[name];
-  if (form.kind !== "tiles") return true;
-  const few = m <= FEW_DOWN * form.m && tilesOf(form, m, n) <= FEW_TILES;
-  if (form.split !== undefined && !(few && batch === 1 && k >= LONG)) return false;
-  // The tiled forward program of packed matrices always loads vectors.
-  if (epilogue === "packed" || epilogue === "half") {
-    return form.vectors === undefined || form.split !== undefined || (layout === "nn" && k % 4 === 0);
-  }
-  const sides = [layout[0] === "n" ? k : m, layout[1] === "t" ? k : n];
-  return form.vectors === undefined || sides.every((side) => side % 4 === 0);
-}
 
 /** Thread columns of tiled attention. */
 export const ACROSS = 16;

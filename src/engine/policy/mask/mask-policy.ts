@@ -136,18 +136,8 @@ export function argMax(values: ArrayLike<number>): number {
  * log sigmoid(z), stable for large |z|. Not `tf.logSigmoid`: its gradient reads the input without saving it, and an
  * input made inside a `tidy` is freed by then.
  */
-function logSigmoid(z: Tensor): Tensor {
+export function logSigmoid(z: Tensor): Tensor {
   return tf.softplus(z.neg()).neg();
-}
-
-// ---- independent pixels (option C) --------------------------------------------------------------------------------
-
-/**
- * log p of each pixel of a binary mask, m·log s(z) + (1-m)·log s(-z) with z = logits / τ. Broadcasts: logits [H, W],
- * masks [N, H, W] → [N, H, W].
- */
-export function bernoulliLogProb(logits: Tensor, masks: Tensor, temperature: number): Tensor {
-  return tf.tidy(() => logSigmoid(masks.mul(2).sub(1).mul(logits.div(temperature))));
 }
 
 /** KL(policy, reference) of each pixel, nats; same shape as the logits. */
@@ -164,28 +154,7 @@ export function bernoulliKl(logits: Tensor, refLogits: Tensor, temperature: numb
   });
 }
 
-/** Entropy of each pixel, nats. */
-export function bernoulliEntropy(logits: Tensor, temperature: number): Tensor {
-  return tf.tidy(() => {
-    const z = logits.div(temperature);
-    const on = z.sigmoid().mul(logSigmoid(z));
-    return on.add(z.neg().sigmoid().mul(logSigmoid(z.neg()))).neg();
-  });
-}
-
-/** 1 where the uniform is below sigmoid(logit / τ). `uniforms` may hold several masks one after another. */
-export function sampleBernoulli(
-  logits: ArrayLike<number>,
-  temperature: number,
-  uniforms: ArrayLike<number>,
-): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from({ length: uniforms.length }, (_, i) => {
-    const z = (logits[i % logits.length] as number) / temperature;
-    return Number((uniforms[i] as number) < 1 / (1 + Math.exp(-z)));
-  });
-}
-
-// ---- diagonal Gaussian: query embedding, mask coefficients or a coarse grid of logits (options D, E, F) --------------
+// Diagonal Gaussian: query embedding, mask coefficients or a coarse grid of logits (options D, E, F).
 
 /**
  * log density per dimension of actions [N, D] under mean [D] or [N, D] and log deviation (any shape that broadcasts),

@@ -1,6 +1,4 @@
-/** Paired differences as text, alike on the page, in the tools and in exported reports. */
-import { isRecord } from "../../bytes/json.ts";
-import type { EvalReport, Interval } from "./evaluations.ts";
+import type { Interval } from "./evaluations.ts";
 
 /** Decimals of every difference and its interval. */
 const DECIMALS = 3;
@@ -40,23 +38,6 @@ export function rangeText({ mean, low, high }: Interval): string {
   return low === high ? "no interval" : `${signed(low)} to ${signed(high)}`;
 }
 
-/** JSON of the tools: the ends of an interval without spread are null. */
-export function intervalJson(value: unknown): string {
-  return JSON.stringify(value, (key, own: unknown) => {
-    if (!isRecord(own)) return own;
-    // Intervals of means are stored as pairs.
-    if (key === "ci") {
-      return Object.fromEntries(
-        Object.entries(own as EvalReport["ci"]).map(([of, [low, high]]) => [
-          of,
-          low === high ? [null, null] : [low, high],
-        ]),
-      );
-    }
-    return "low" in own && own.low === own.high ? { ...own, low: null, high: null } : own;
-  });
-}
-
 /** Minimum number of pictures for a reliable interval. */
 const LEAST_PICTURES = 10;
 
@@ -67,12 +48,6 @@ export function fewPicturesText(pictures: number): string {
 
 export function differenceText(difference: Interval): string {
   return `${signed(difference.mean)} (${rangeText(difference)})`;
-}
-
-/** `differenceText` in Markdown: bold if `verdict` finds it better or worse. */
-export function markedDifference(difference: Interval, pictures: number): string {
-  const text = differenceText(difference);
-  return verdict(difference, pictures) === "open" ? text : `**${text}**`;
 }
 
 /** Fixed decimals with a sign; "±0.000" for a value that rounds to 0. */

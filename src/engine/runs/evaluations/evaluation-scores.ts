@@ -76,14 +76,6 @@ export function chooseText({ selection }: Pick<EvalReport, "selection">): string
     : `, ${selection.n} more ${selection.n === 1 ? "row chooses" : "rows choose"} the best checkpoint`;
 }
 
-/** One clause that says how an evaluation chooses the best checkpoint. */
-export function selectionText(report: EvalReport): string {
-  const { selection } = report;
-  if (selection === null) return "no rows choose the best checkpoint";
-  const value = selection.value === null ? "missing" : selection.value.toFixed(3);
-  return `${selectionName(report)} of the selection rows is ${value}`;
-}
-
 /** Number of pictures of the report rows. */
 export function reportPictures(rows: readonly RowScores[]): number {
   return new Set(rows.filter(({ part }) => part === "report").map(({ imageId }) => imageId)).size;

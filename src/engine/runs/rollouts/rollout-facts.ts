@@ -1,13 +1,8 @@
 /** Facts about a sampled or stored rollout that rewards use. */
 import type { Rle } from "../../data/mask/rle.ts";
-import type { RewardTerm, RolloutFacts } from "../../rewards/term.ts";
+import type { RewardTerm } from "../../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../../rl/loops/abouts.ts";
 import type { ActionRecord, Rollout, RolloutRecord } from "./records.ts";
-
-/** Fields that an imported rollout lacks; they then hold an empty text or mask. */
-export interface Lacking {
-  readonly lacks?: readonly ("caption" | "reference" | "given")[];
-}
 
 /** The generated text that is rewarded; null when there was nothing to describe. */
 export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "captionPrime">): string | null {
@@ -45,22 +40,6 @@ export function noisyMask(rollout: MaskFields): Rle | null {
   const { predictedMask } = rollout;
   const drawn = drawnMask(rollout);
   return predictedMask === null || drawn === null || predictedMask.counts === drawn.counts ? null : predictedMask;
-}
-
-export function factsOf(loop: LoopId, rollout: Rollout & Lacking): RolloutFacts {
-  const { lacks = [] } = rollout;
-  const value = (name: string): number | null => rollout.terms.find((term) => term.name === name)?.value ?? null;
-  const likelihood = value("likelihood");
-  return {
-    loop,
-    reference: lacks.includes("reference") ? null : rollout.referenceCaption,
-    caption: lacks.includes("caption") ? null : generatedText(loop, rollout),
-    given: lacks.includes("given") ? null : rollout.givenMask,
-    predicted: rollout.predictedMask,
-    confidence: value("confidence"),
-    ...(likelihood === null ? {} : { likelihood: { likelihood, contrast: value("contrast") } }),
-    truncated: rollout.truncated,
-  };
 }
 
 /** What a term adds to the reward: value times weight; null for a missing value. */
