@@ -6,7 +6,13 @@
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { LabError } from "../../src/engine/errors.ts";
 import { forgetShapes, formLimits, formTable, seenShapes, setFormTable } from "../../src/engine/gpu/forms/active.ts";
-import { ATTENTION_FORMS, type AttentionName, attentionFits, PRODUCT_FORMS, type ProductName } from "../../src/engine/gpu/forms/records.ts";
+import {
+  ATTENTION_FORMS,
+  type AttentionName,
+  attentionFits,
+  PRODUCT_FORMS,
+  type ProductName,
+} from "../../src/engine/gpu/forms/records.ts";
 import { attention } from "../../src/engine/gpu/kernels/attention/attention.ts";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
 import { setSubgroupSize, subgroupSize, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";

@@ -3,9 +3,9 @@
 import { encode as encodePng } from "fast-png";
 import { zipSync } from "fflate";
 import { type ByteFolder, memoryFolder } from "../../src/engine/bytes/source.ts";
-import { maskPolygons } from "../../src/plugins/handover/polygons.ts";
 import { decodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { RegionSample } from "../../src/engine/data/sample.ts";
+import { maskPolygons } from "../../src/plugins/handover/polygons.ts";
 
 export type Files = Record<string, Uint8Array | string>;
 

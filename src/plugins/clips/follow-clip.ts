@@ -11,8 +11,7 @@ import { isVideoOnly } from "../../engine/model/sam2-shapes.ts";
 import { openCheckpoint } from "../../engine/model/weights/checkpoint.ts";
 import { loadTensors } from "../../engine/model/weights/weight-pieces.ts";
 import { freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
-import type { Session } from "../../engine/session/session.ts";
-import { type Outside } from "../../engine/session/session.ts";
+import type { Outside, Session } from "../../engine/session/session.ts";
 import { type TryWeights, weightsOf } from "../try-out/weights.ts";
 import {
   type Followed,
