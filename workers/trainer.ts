@@ -8,7 +8,7 @@ import type { OpenModelOptions } from "../src/engine/loading/open-model.ts";
 import type { StorageChoice } from "../src/engine/model/weights/storage-choice.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
 import { type DryRun, type DryRunPlace, dryRun } from "../src/engine/session/dry-run.ts";
-import { findMemory, fittedSettings, type Plan, type PlannedRows, reachedLimits } from "../src/engine/session/plan.ts";
+import { fittedSettings, type Plan, type PlannedRows, reachedLimits } from "../src/engine/session/plan.ts";
 import { type AdapterRole, type RunControl, Session, type StartedRun } from "../src/engine/session/session.ts";
 import { heldRuns, oneAtATime } from "../src/engine/storage/lock.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
@@ -174,14 +174,6 @@ const calls = {
   plan,
   /** Memory held on the device now, and its measured rate; answered even during a step. */
   system: async () => (await started()).lab.system(),
-  /**
-   * The GPU's memory in gigabytes, at most 24, found by allocating until it refuses.
-   * @throws LabError when the device is in use, LabError("gpu") on a software adapter
-   */
-  async probeMemory() {
-    const { lab } = await started();
-    return lab.whileIdle("card", () => findMemory(lab.device));
-  },
   /** @param now ISO time that the run folder records */
   async startRun(config: LabConfig, rows: RowSelection, title: string, now: string) {
     const { lab } = await started();

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import { captionLikelihoods } from "../../src/engine/policy/caption-likelihood.ts";

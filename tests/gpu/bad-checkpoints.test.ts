@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { memoryFolder } from "../../src/engine/bytes/source.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";

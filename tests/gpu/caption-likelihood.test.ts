@@ -4,7 +4,7 @@ import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import { defaultConfig } from "../../src/engine/config/parse.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";

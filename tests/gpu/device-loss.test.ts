@@ -1,7 +1,7 @@
 /** A device lost in the middle of a step: the run continues from its last checkpoint, or pauses with a sentence. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import type { StartedRun } from "../../src/engine/rl/run/lab.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";

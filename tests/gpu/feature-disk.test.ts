@@ -7,7 +7,7 @@ import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import {

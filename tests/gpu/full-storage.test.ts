@@ -1,7 +1,7 @@
 /** Runs on full storage: they wait for room or end with a sentence, and their folder has no gap. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";

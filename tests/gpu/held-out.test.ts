@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node/node-sandbox.ts";
 import { type LabConfig, SETTINGS } from "../../src/engine/config/table.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import {
   type Drawn,
   type RowScores,

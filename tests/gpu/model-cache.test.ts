@@ -9,7 +9,7 @@ import { type ByteFolder, memorySource } from "../../src/engine/bytes/source.ts"
 import { openSafetensors, writeSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { unpacked } from "../../src/engine/gpu/packed/linear.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { convertedBytes, openCachedModel, openModelFolder } from "../../src/engine/loading/open-model.ts";

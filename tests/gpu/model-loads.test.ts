@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { type ByteFolder, type ByteSource, folderOf } from "../../src/engine/bytes/source.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { loadModel } from "../../workers/models.ts";
 import { openTestLab, type TestLab } from "../support/session.ts";
 import { smallModel } from "../support/small-model.ts";

@@ -1,9 +1,10 @@
 /** Memory that runs out in a step: the step is undone and repeated with a smaller setting, as if it had been set before. */
 import { afterEach, beforeAll, expect, it } from "vitest";
-import { memorySnapshot, probeMemory } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { type DryRunPlace, dryRun } from "../../src/engine/session/dry-run.ts";
+import { probeMemory } from "../../src/plugins/diagnostics/probe-memory.ts";
 import { refuseNextBuffer } from "../support/refused-memory.ts";
 import {
   cheapConfig,

@@ -10,8 +10,8 @@ import {
   workInFlight,
 } from "../../src/engine/gpu/runtime/counters.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { setMostFree, setPlannedBytes, trimPool } from "../../src/engine/gpu/runtime/pool.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { flushBackend, uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
 import { atOnce, inPace, type Paced, SUBMITS_AHEAD, tidied } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";

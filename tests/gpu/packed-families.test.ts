@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { loadDeps } from "../../tools/parity/deps.ts";
 import { findGoldenSets } from "../../tools/parity/kinds.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";

@@ -5,6 +5,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEPT_FREE_BYTES, SUBMIT_DISPATCHES } from "../../src/engine/gpu/memory-sizes.ts";
 import { countsBetween, gpuCounts, liveBytes } from "../../src/engine/gpu/runtime/counters.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import {
   SMALL_BUFFER,
   setMostFree,
@@ -12,7 +13,6 @@ import {
   trimPool,
   trimPoolToSmall,
 } from "../../src/engine/gpu/runtime/pool.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { checkedGpu, useGpu } from "../support/gpu.ts";
 

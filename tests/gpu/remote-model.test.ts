@@ -10,7 +10,7 @@ import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { unpacked } from "../../src/engine/gpu/packed/linear.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import type { Tensor } from "../../src/engine/gpu/tf.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import {

@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeWordnet } from "../../scripts/lib/node/node-rows.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";

@@ -1,6 +1,6 @@
 /** Every run ends with a checkpoint, or with a sentence why there is none, and with complete evaluations. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { bestOf } from "../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";

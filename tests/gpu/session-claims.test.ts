@@ -5,7 +5,7 @@ import type { LabConfig } from "../../src/engine/config/table.ts";
 import { encodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/watched.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { type DryRunPlace, dryRun } from "../../src/engine/session/dry-run.ts";

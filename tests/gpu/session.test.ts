@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { type ByteSource, folderOf } from "../../src/engine/bytes/source.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Phase, TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";

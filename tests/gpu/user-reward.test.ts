@@ -1,7 +1,7 @@
 /** A run with a custom reward: it trains by it, and pauses when the reward is stopped. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node/node-sandbox.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { AGREED } from "../support/consent.ts";

@@ -14,7 +14,7 @@ import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { badInput } from "../../src/engine/errors.ts";
 import { WEIGHT_STORAGES } from "../../src/engine/gpu/packed/storage.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { convertedBytes, type OpenedModel, openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";

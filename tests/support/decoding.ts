@@ -5,7 +5,7 @@ import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matri
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { type RandomKey, STREAM } from "../../src/engine/gpu/random.ts";
 import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig } from "../../src/engine/model/language/config-language.ts";

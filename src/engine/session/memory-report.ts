@@ -4,7 +4,7 @@
  */
 
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
-import { type MemorySnapshot, memorySnapshot } from "../gpu/runtime/probe-memory.ts";
+import { type MemorySnapshot, memorySnapshot } from "../gpu/runtime/memory-snapshot.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Matrix, ParameterSet } from "../model/weights/weights.ts";

@@ -2,11 +2,10 @@
 
 import { presetConfig } from "../config/presets.ts";
 import type { LabConfig } from "../config/table.ts";
-import { LabError, quote } from "../errors.ts";
+import { quote } from "../errors.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { setPlannedBytes } from "../gpu/runtime/pool.ts";
-import { probeMemory } from "../gpu/runtime/probe-memory.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import { sameStorage } from "../loading/storage-settings.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
@@ -15,7 +14,7 @@ import { visionFamily } from "../model/families/registry.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { Matrix } from "../model/weights/weights.ts";
-import { bytesText, MOST_GIGABYTES } from "../plan/bytes-text.ts";
+import { bytesText } from "../plan/bytes-text.ts";
 import {
   budgetBytes,
   type FitChange,
@@ -23,7 +22,6 @@ import {
   fittingChanges,
   fittingSettings,
   forecast,
-  nominalGigabytes,
   type RowShape,
 } from "../plan/fit.ts";
 import { bindingProblem } from "../plan/largest-array.ts";
@@ -235,17 +233,6 @@ export function fitProblems({ peak, budget, changes }: Pick<FitReport, "peak" | 
   const remedy =
     first === undefined ? "no sizes of a run fit" : `this is enough: ${first.label} (${bytesText(first.peak)})`;
   return [`A step needs ${bytesText(peak)}, but a run can use ${bytesText(budget)}; ${remedy}`];
-}
-
-/**
- * Nominal memory of a GPU in gigabytes, found by allocating up to MOST_GIGABYTES on an idle device.
- * @throws LabError("gpu") on a software adapter, or when the device was lost
- */
-export async function findMemory(device: EngineDevice): Promise<number> {
-  if (device.report.software) {
-    throw new LabError("gpu", "A software adapter uses the computer's memory, which is not measured");
-  }
-  return nominalGigabytes(await probeMemory(device, budgetBytes(MOST_GIGABYTES)));
 }
 
 function startProblems(config: LabConfig, { start, captioner }: Lab["adapters"]): string[] {

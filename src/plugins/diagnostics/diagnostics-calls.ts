@@ -1,7 +1,8 @@
-/** The self-test on the trainer's device. */
+/** The self-test and the memory of the trainer's device. */
 import { LabError } from "../../engine/errors.ts";
 import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
 import type { CallsOf } from "../../protocol/rpc.ts";
+import { findMemory } from "./probe-memory.ts";
 import { passed, type SelfCheck } from "./self-check.ts";
 import { countChecks, selfTest } from "./self-test.ts";
 
@@ -24,6 +25,14 @@ export const diagnosticsCalls = (place: () => Promise<TrainerPlace>) => ({
       }
       return { checks: total, failed };
     });
+  },
+  /**
+   * The GPU's memory in gigabytes, at most 24, found by allocating until it refuses.
+   * @throws LabError when the device is in use, LabError("gpu") on a software adapter
+   */
+  async probeMemory(): Promise<number> {
+    const { lab } = await place();
+    return lab.whileIdle("card", () => findMemory(lab.device));
   },
 });
 

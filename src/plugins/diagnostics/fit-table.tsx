@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { lab, report } from "../../app/clients/lab.ts";
+import { pluginCalls, report } from "../../app/clients/lab.ts";
 import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
@@ -10,6 +10,7 @@ import { formatBytes, formatCount, formatSeconds, formatShare } from "../../app/
 import { MOST_GIGABYTES } from "../../engine/plan/bytes-text.ts";
 import type { MeasuredStep } from "../../engine/session/dry-run.ts";
 import type { Plan as RunPlan } from "../../engine/session/plan.ts";
+import type { DiagnosticsCalls } from "./diagnostics-calls.ts";
 import styles from "./fit-table.module.css";
 
 type Fit = RunPlan["fit"];
@@ -74,7 +75,7 @@ function Fitted({ fit: { fitted } }: { readonly fit: Fit }): ReactNode {
 
 /** Sets “GPU memory” to the amount that the GPU can allocate. @throws LabError when the device is in use */
 async function findMemory(): Promise<void> {
-  changeConfig({ gpuMemory: await lab().trainer.probeMemory() });
+  changeConfig({ gpuMemory: await pluginCalls<DiagnosticsCalls>("trainer").probeMemory() });
 }
 
 function FindMemory(): ReactNode {

@@ -1,7 +1,7 @@
 /** The self-test: whether this adapter computes training's programs correctly and repeatably, and gives memory back. */
 import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
+import { memorySnapshot } from "../../engine/gpu/runtime/memory-snapshot.ts";
 import { trimPool } from "../../engine/gpu/runtime/pool.ts";
-import { memorySnapshot } from "../../engine/gpu/runtime/probe-memory.ts";
 import { lengthProblems, type Outcome, type Problem, problems } from "./checks.ts";
 import type { SelfCheck } from "./self-check.ts";
 

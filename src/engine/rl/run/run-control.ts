@@ -9,7 +9,7 @@ import {
   passClock,
   peakBytes,
 } from "../../gpu/runtime/counters.ts";
-import { memorySnapshot } from "../../gpu/runtime/probe-memory.ts";
+import { memorySnapshot } from "../../gpu/runtime/memory-snapshot.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
 import type { PhaseCost, PhaseCosts } from "../../runs/phase-lines.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";

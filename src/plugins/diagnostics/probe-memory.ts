@@ -2,35 +2,13 @@
  * Measures how much memory a GPU gives. A browser cannot read it, so buffers are allocated until one is refused, and
  * then freed. A driver that shares the computer's memory gives more than the card has.
  */
-import { tf } from "../tf.ts";
-import type { EngineDevice } from "./device.ts";
-import { trimPool } from "./pool.ts";
-import { uploadsDone } from "./program.ts";
-import { customBufferBytes } from "./recording.ts";
-
-// Memory bookkeeping. Rule of ownership: a tensor made inside a step lives in a `tf.tidy` of that step; a tensor
-// that outlives it belongs to exactly one owner with a `dispose()` (weights, parameter sets, optimiser, feature
-// cache).
-
-export interface MemorySnapshot {
-  readonly tensors: number;
-  /** Bytes of live tensors. */
-  readonly bytes: number;
-  /** Bytes of GPU buffers in use: the backend's by its own count (0 on the CPU backend), and packed weights. */
-  readonly gpuBytes: number;
-  /** GPU buffers in use plus those kept in the backend's pool. */
-  readonly gpuBytesAllocated: number;
-}
-
-export function memorySnapshot(): MemorySnapshot {
-  const memory: tf.MemoryInfo & { numBytesInGPU?: number; numBytesAllocatedInGPU?: number } = tf.memory();
-  return {
-    tensors: memory.numTensors,
-    bytes: memory.numBytes,
-    gpuBytes: (memory.numBytesInGPU ?? 0) + customBufferBytes(),
-    gpuBytesAllocated: (memory.numBytesAllocatedInGPU ?? 0) + customBufferBytes(),
-  };
-}
+import { LabError } from "../../engine/errors.ts";
+import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
+import { memorySnapshot } from "../../engine/gpu/runtime/memory-snapshot.ts";
+import { trimPool } from "../../engine/gpu/runtime/pool.ts";
+import { uploadsDone } from "../../engine/gpu/runtime/program.ts";
+import { MOST_GIGABYTES } from "../../engine/plan/bytes-text.ts";
+import { budgetBytes, nominalGigabytes } from "../../engine/plan/fit.ts";
 
 /** Bytes of an allocation. */
 const STEP = 2 ** 28;
@@ -70,4 +48,15 @@ export async function probeMemory({ device, checkAll }: EngineDevice, most: numb
     for (const buffer of buffers) buffer.destroy();
     await uploadsDone();
   }
+}
+
+/**
+ * Nominal memory of a GPU in gigabytes, found by allocating up to MOST_GIGABYTES on an idle device.
+ * @throws LabError("gpu") on a software adapter, or when the device was lost
+ */
+export async function findMemory(device: EngineDevice): Promise<number> {
+  if (device.report.software) {
+    throw new LabError("gpu", "A software adapter uses the computer's memory, which is not measured");
+  }
+  return nominalGigabytes(await probeMemory(device, budgetBytes(MOST_GIGABYTES)));
 }
