@@ -9,17 +9,11 @@ import {
   disposeSet,
   mapSet,
   member,
-  updateEma,
 } from "../../src/engine/rl/optim/optimiser.ts";
-import {
-  clipFactor,
-  globalNorm,
-  learningRate,
-  type ScheduleSettings,
-  scaleGradients,
-} from "../../src/engine/rl/optim/training-state.ts";
+import { clipFactor, learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/training-state.ts";
 import type { Tolerance } from "./compare.ts";
 import { type CaseReport, flat, type Json, numberOr, record, records, shapeOf } from "./golden-json.ts";
+import { globalNorm, scaleGradients, updateEma } from "./optim-sets.ts";
 
 const TOLERANCE: Tolerance = { absolute: 5e-6, relative: 1e-6 };
 

@@ -10,9 +10,8 @@ import {
   applyAdamw,
   disposeSet,
   rampedDecay,
-  updateEma,
 } from "../../src/engine/rl/optim/optimiser.ts";
-import { clipFactor, globalNorm, learningRate, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
+import { clipFactor, learningRate } from "../../src/engine/rl/optim/training-state.ts";
 import { missed, type Tolerance } from "./compare.ts";
 import {
   type CaseReport,
@@ -28,6 +27,7 @@ import {
 import { caseName } from "./grpo/grpo-loss.ts";
 import { checkRunCase } from "./optim-run.ts";
 import { checkSequenceCase } from "./optim-sequence.ts";
+import { globalNorm, scaleGradients, updateEma } from "./optim-sets.ts";
 import type { ParityRow } from "./row.ts";
 
 /** From the golden README: float32 on parameters of order 1; relative for larger values. */

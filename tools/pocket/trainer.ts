@@ -11,15 +11,10 @@ import {
   applyAdamw,
   disposeSet,
   rampedDecay,
-  updateEma,
 } from "../../src/engine/rl/optim/optimiser.ts";
-import {
-  clipFactor,
-  learningRate,
-  type ScheduleSettings,
-  scaleGradients,
-} from "../../src/engine/rl/optim/training-state.ts";
+import { clipFactor, learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/training-state.ts";
 import type { PictureFeatures } from "../../src/plugins/supervised/forward.ts";
+import { scaleGradients, updateEma } from "../parity/optim-sets.ts";
 import type { PocketBatch } from "./batch.ts";
 import { PARTS, type PocketSettings, pocketLoss } from "./loss.ts";
 import { PACKED, type PackedPlace, pack, packedLayout, unpack } from "./packed.ts";

@@ -1,23 +1,22 @@
 /** The caption policy of loop 1: groups of captions of marked regions, and their log-probabilities. */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import type { Place } from "../gpu/kernels/rope.ts";
-import { readOnce } from "../gpu/runtime/read-back.ts";
 import { atOnce } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { promptPlaces } from "../model/language/config-language.ts";
-import { languageLogits, languageScores } from "../model/language/language.ts";
+import { languageScores } from "../model/language/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import type { Prompt } from "../text/prompt.ts";
 import type { Completion } from "./decode/generate.ts";
 import { batchesOf, type PromptBatch, statesBehind } from "./decode/prefill.ts";
-import { likeliest, type SamplerSettings } from "./decode/sampler.ts";
+import type { SamplerSettings } from "./decode/sampler.ts";
 import { batchPositions, embedIds, embedPrompt, projectImages, projectVision, shownVision } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { type CaptionPrompt, promptRegions } from "./prompts.ts";
 
 /** A prompt, with the cells of its region if it marks one. */
-type AskedPrompt = Prompt & Partial<Pick<CaptionPrompt, "cells">>;
+export type AskedPrompt = Prompt & Partial<Pick<CaptionPrompt, "cells">>;
 
 /** Prompt of a group: all tokens except the last are shared; the last one is the tail of each rollout. */
 export function captionBatch(
@@ -86,26 +85,6 @@ export function captionLogps(
   return logps;
 }
 
-/**
- * For each token of a completion, the `count` likeliest tokens of the full distribution at its position, see
- * `likeliest`.
- */
-export async function tokenChoices(
-  model: Sa2vaModel,
-  weights: Weights,
-  about: { readonly features: ImageFeatures; readonly prompt: AskedPrompt; readonly ids: readonly number[] },
-  sampler: SamplerSettings,
-  maxCompletionLength: number,
-  count: number,
-): Promise<ReturnType<typeof likeliest>[]> {
-  const { ids, prompt } = about;
-  const ropeLength = prompt.ids.length + maxCompletionLength;
-  const logits = tf.tidy(() => languageLogits(weights, statesOf(model, weights, [about], [ids], ropeLength)));
-  const values = await readOnce(logits);
-  const width = values.length / ids.length;
-  return ids.map((_, at) => likeliest(values.subarray(at * width, (at + 1) * width), sampler, count));
-}
-
 interface SizedGroup extends Omit<CaptionGroup, "actions"> {
   readonly width: number;
   readonly ropeLength: number;
@@ -144,7 +123,7 @@ function logpsTogether(
  * Hidden states that predict the tokens of completions, [rows · width, D]. Each prompt runs once for its completions.
  * @param targets [rows][width], the same number of rows for each of `groups`
  */
-function statesOf(
+export function statesOf(
   model: Sa2vaModel,
   weights: Weights,
   groups: readonly Pick<SizedGroup, "features" | "prompt">[],

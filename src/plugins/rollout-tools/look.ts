@@ -3,10 +3,14 @@
  * its mask. It uses the weights that sampled the rollout, replayed from the checkpoint before its step.
  */
 import { badInput } from "../../engine/errors.ts";
+import { readOnce } from "../../engine/gpu/runtime/read-back.ts";
 import { tf } from "../../engine/gpu/tf.ts";
+import { languageLogits } from "../../engine/model/language/language.ts";
+import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
 import { imageLogits } from "../../engine/model/sam2/postprocess.ts";
-import { tokenChoices } from "../../engine/policy/caption-policy.ts";
-import { samplerSettings } from "../../engine/policy/decode/sampler.ts";
+import type { Weights } from "../../engine/model/weights/weights.ts";
+import { type AskedPrompt, statesOf } from "../../engine/policy/caption-policy.ts";
+import { clip, greatest, type SamplerSettings, samplerSettings } from "../../engine/policy/decode/sampler.ts";
 import type { ImageFeatures } from "../../engine/policy/features.ts";
 import type { Looked } from "../../engine/rl/loops/loop.ts";
 import { LOOP_CODE } from "../../engine/rl/loops/registry.ts";
@@ -83,4 +87,44 @@ export async function lookAtRollout(lab: Lab, asked: LookAsked): Promise<Rollout
       }
     });
   });
+}
+
+/** The likeliest tokens of the full guarded and tempered distribution, likeliest first, with their log-probs (nats). */
+export function likeliest(
+  logits: ArrayLike<number>,
+  settings: SamplerSettings,
+  count: number,
+): { readonly id: number; readonly logp: number }[] {
+  const top = greatest(logits, settings);
+  const best: { readonly id: number; readonly logp: number }[] = [];
+  let sum = 0;
+  for (let id = 0; id < logits.length; id++) {
+    const logp = clip(logits[id] as number, settings.guard) / settings.temperature - top;
+    sum += Math.exp(logp);
+    if (best.length === count && !(logp > (best[count - 1]?.logp ?? 0))) continue;
+    const place = best.findIndex((other) => logp > other.logp);
+    best.splice(place < 0 ? best.length : place, 0, { id, logp });
+    best.length = Math.min(best.length, count);
+  }
+  return best.map(({ id, logp }) => ({ id, logp: logp - Math.log(sum) }));
+}
+
+/**
+ * For each token of a completion, the `count` likeliest tokens of the full distribution at its position, see
+ * `likeliest`.
+ */
+export async function tokenChoices(
+  model: Sa2vaModel,
+  weights: Weights,
+  about: { readonly features: ImageFeatures; readonly prompt: AskedPrompt; readonly ids: readonly number[] },
+  sampler: SamplerSettings,
+  maxCompletionLength: number,
+  count: number,
+): Promise<ReturnType<typeof likeliest>[]> {
+  const { ids, prompt } = about;
+  const ropeLength = prompt.ids.length + maxCompletionLength;
+  const logits = tf.tidy(() => languageLogits(weights, statesOf(model, weights, [about], [ids], ropeLength)));
+  const values = await readOnce(logits);
+  const width = values.length / ids.length;
+  return ids.map((_, at) => likeliest(values.subarray(at * width, (at + 1) * width), sampler, count));
 }

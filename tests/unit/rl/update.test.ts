@@ -11,15 +11,9 @@ import {
   disposeSet,
   emaDistance,
   rampedDecay,
-  updateEma,
 } from "../../../src/engine/rl/optim/optimiser.ts";
-import {
-  clipFactor,
-  globalNorm,
-  learningRate,
-  scaleGradients,
-  scheduleOf,
-} from "../../../src/engine/rl/optim/training-state.ts";
+import { clipFactor, learningRate, scheduleOf } from "../../../src/engine/rl/optim/training-state.ts";
+import { globalNorm, scaleGradients, updateEma } from "../../../tools/parity/optim-sets.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

@@ -14,13 +14,14 @@ import { encodeSam, type SamFeatures } from "../../../src/engine/model/sam2/hier
 import { decodeMasks, selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
 import { languagePrompt } from "../../../src/engine/model/seg-prompt.ts";
 import { type ParameterSet, type Weights, weightsView } from "../../../src/engine/model/weights/weights.ts";
-import { AdamState, applyAdamw, updateEma } from "../../../src/engine/rl/optim/optimiser.ts";
-import { clipFactor, globalNorm, scaleGradients } from "../../../src/engine/rl/optim/training-state.ts";
+import { AdamState, applyAdamw } from "../../../src/engine/rl/optim/optimiser.ts";
+import { clipFactor } from "../../../src/engine/rl/optim/training-state.ts";
 import { pointMaskLoss, samplePoints, selectPoints } from "../../../src/plugins/supervised/point-loss.ts";
 import { compareArrays, EXACT, missed, type Tolerance } from "../compare.ts";
 import type { GoldenArrays } from "../golden-arrays.ts";
 import { disposeLanguageGolden, openLanguageGolden, parameterPath } from "../golden-language.ts";
 import { type GoldenModel, openGoldenModel, type ParityDeps } from "../golden-model.ts";
+import { globalNorm, scaleGradients, updateEma } from "../optim-sets.ts";
 import { Captured } from "../probes.ts";
 import type { ParityRow } from "../row.ts";
 import { type GoldenCase, segmentedCase } from "./sa2va-cases.ts";

@@ -167,26 +167,6 @@ export function greedyToken(
   return describe(logits, settings, id, id < 0 ? Number.NaN : 0);
 }
 
-/** The likeliest tokens of the full guarded and tempered distribution, likeliest first, with their log-probs (nats). */
-export function likeliest(
-  logits: ArrayLike<number>,
-  settings: SamplerSettings,
-  count: number,
-): { readonly id: number; readonly logp: number }[] {
-  const top = greatest(logits, settings);
-  const best: { readonly id: number; readonly logp: number }[] = [];
-  let sum = 0;
-  for (let id = 0; id < logits.length; id++) {
-    const logp = clip(logits[id] as number, settings.guard) / settings.temperature - top;
-    sum += Math.exp(logp);
-    if (best.length === count && !(logp > (best[count - 1]?.logp ?? 0))) continue;
-    const place = best.findIndex((other) => logp > other.logp);
-    best.splice(place < 0 ? best.length : place, 0, { id, logp });
-    best.length = Math.min(best.length, count);
-  }
-  return best.map(({ id, logp }) => ({ id, logp: logp - Math.log(sum) }));
-}
-
 function describe(
   logits: ArrayLike<number>,
   settings: SamplerSettings,
@@ -221,13 +201,13 @@ function describe(
 }
 
 /** Largest guarded and tempered logit that is not NaN. */
-function greatest(logits: ArrayLike<number>, settings: SamplerSettings): number {
+export function greatest(logits: ArrayLike<number>, settings: SamplerSettings): number {
   let top = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < logits.length; i++) if ((logits[i] as number) > top) top = logits[i] as number;
   return clip(top, settings.guard) / settings.temperature;
 }
 
-function clip(z: number, guard: number): number {
+export function clip(z: number, guard: number): number {
   return z > guard ? guard : Math.max(z, -guard);
 }
 

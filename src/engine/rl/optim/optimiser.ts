@@ -178,17 +178,8 @@ export function applyAdamw(
 // (docs/spec/grpo.md#16-moving-average-ema-model).
 
 /**
- * ema + (1 - decay)·(params - ema), after every optimiser step. In this form float32 still moves at decay 0.999.
- * Returns a new set owned by the caller; the caller also keeps both given sets.
- */
-export function updateEma(ema: ParameterSet, params: ParameterSet, decay: number): ParameterSet {
-  const { next, distance } = moveAverage(ema, params, decay);
-  distance?.dispose();
-  return next;
-}
-
-/**
- * The same, with the input of `emaDistance` if it is free.
+ * ema + (1 - decay)·(params - ema), after every optimiser step. In this form float32 still moves at decay 0.999. The new
+ * set is owned by the caller, who also keeps both given sets; `distance` is the input of `emaDistance` if it is free.
  * @param layout layout of both sets, if the caller has one
  */
 export function moveAverage(

@@ -4,7 +4,6 @@ import { needsReference, updatesPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { badInput, LabError } from "../../errors.ts";
 import { FlatLayout, readSet } from "../../gpu/flat/layout.ts";
-import { tf } from "../../gpu/tf.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import { uploadTensors } from "../../model/weights/weight-pieces.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
@@ -21,7 +20,6 @@ import {
   copySet,
   disposeSet,
   emaDistance,
-  mapSet,
   member,
   moveAverage,
   rampedDecay,
@@ -30,28 +28,9 @@ import {
 // Clipping of the accumulated gradient over all trainable tensors together
 // (docs/spec/grpo.md#17-optimiser-schedule-accumulation-clipping).
 
-/** `l2`, or `max` for the largest absolute element. */
-type NormKind = "l2" | "max";
-
-/** Norm over all tensors. Check it before the step: it is NaN or Infinity if a gradient is. */
-export async function globalNorm(grads: ParameterSet, kind: NormKind = "l2"): Promise<number> {
-  const report = await inspectGradients(grads, () => "all");
-  if (kind === "l2") return report.norm;
-  return report.nonFinite > 0 && Number.isFinite(report.maxAbs) ? Number.NaN : report.maxAbs;
-}
-
 /** min(1, maxNorm / (norm + 1e-6)): a norm exactly at the limit is scaled by 0.999999. NaN stays NaN. */
 export function clipFactor(norm: number, maxNorm: number): number {
   return Math.min(1, maxNorm / (norm + 1e-6));
-}
-
-/** A new set, every tensor times `factor`; the caller keeps the given set. */
-export function scaleGradients(grads: ParameterSet, factor: number): ParameterSet {
-  // The factor is a tensor, because a NaN or zero in shader source may be optimised away.
-  const scalar = tf.scalar(factor);
-  const scaled = mapSet(grads, (grad) => grad.mul(scalar));
-  scalar.dispose();
-  return scaled;
 }
 
 // Sums the gradients of a step's loops, each clipped by its own norm or unchanged, and compares them. One clip of
