@@ -25,8 +25,8 @@ import {
 import type { Group, LoopRollouts } from "../../engine/rl/step/group.ts";
 import type { EvaluateLoop } from "../../engine/rl/step/held-out.ts";
 import { type Step, withFeatures } from "../../engine/rl/step/step.ts";
+import { questionPrompt } from "../try-out/question-prompt.ts";
 import { QUESTION_ANSWER } from "./index.ts";
-import { questionPrompt } from "./prompt.ts";
 
 const { id: LOOP } = QUESTION_ANSWER;
 

@@ -11,8 +11,8 @@ import { disposeFeatures, type FeatureCache, shownFeatures, type TowerPart } fro
 import { describePictures, findInPictures } from "../../engine/policy/partner.ts";
 import { countCells, regionCells } from "../../engine/policy/prompts.ts";
 import type { Outside, Session } from "../../engine/session/session.ts";
-import { questionPrompt } from "../question-answer/prompt.ts";
 import { answerFreely } from "./free-answer.ts";
+import { questionPrompt } from "./question-prompt.ts";
 import { type TryWeights, type WeightSource, weightsOf } from "./weights.ts";
 
 export type TryTask =
