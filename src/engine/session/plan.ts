@@ -16,6 +16,7 @@ import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { Matrix } from "../model/weights/weights.ts";
 import { bytesText } from "../plan/bytes-text.ts";
 import {
+  bindingProblem,
   budgetBytes,
   type FitChange,
   type Forecast,
@@ -24,7 +25,6 @@ import {
   forecast,
   type RowShape,
 } from "../plan/fit.ts";
-import { bindingProblem } from "../plan/largest-array.ts";
 import { NO_CAPTIONER } from "../policy/caption-likelihood.ts";
 import { fittedCaption } from "../policy/fit-caption.ts";
 import { captionPrompt, segmentPrompt } from "../policy/prompts.ts";

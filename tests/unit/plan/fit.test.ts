@@ -8,6 +8,7 @@ import { storageChoice } from "../../../src/engine/loading/storage-settings.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { ALL_F32, type StorageChoice } from "../../../src/engine/model/weights/storage-choice.ts";
 import {
+  bindingProblem,
   budgetBytes,
   fittingChanges,
   fittingSettings,
@@ -15,8 +16,8 @@ import {
   groupShape,
   nominalGigabytes,
   type RowShape,
+  stepArrays,
 } from "../../../src/engine/plan/fit.ts";
-import { bindingProblem, stepArrays } from "../../../src/engine/plan/largest-array.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
 import { fitProblems, fittedSettings, reachedLimits } from "../../../src/engine/session/plan.ts";

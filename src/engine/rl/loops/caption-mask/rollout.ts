@@ -7,16 +7,18 @@ import { inBatches } from "../../../bytes/collections.ts";
 import { needsReference } from "../../../config/derived.ts";
 import { ONE_PICTURE, viewed } from "../../../data/film-strip.ts";
 import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
-import { rowSize, type TrainingRow } from "../../../data/training-row.ts";
+import { rowSize, stripFrames, type TrainingRow } from "../../../data/training-row.ts";
 import { normal, uniform } from "../../../gpu/random.ts";
-import { tf } from "../../../gpu/tf.ts";
+import { keepPace } from "../../../gpu/runtime/work-budget.ts";
+import { type Tensor, tf } from "../../../gpu/tf.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
-import type { FoundMask } from "../../../model/sam2/postprocess.ts";
+import { type FoundMask, readMasks } from "../../../model/sam2/postprocess.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
 import { judgedPicture, likelihoodFact, type MaskLikelihood } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import {
+  type MaskActions,
   type MaskAnchor,
   type MaskDraws,
   type MaskLossFacts,
@@ -25,6 +27,7 @@ import {
 } from "../../../policy/mask/mask-policy.ts";
 import { type DescribedPicture, describePictures } from "../../../policy/partner.ts";
 import {
+  type PhraseAbout,
   type PhraseOutput,
   type PhraseOutputs,
   pacedPhraseOutputs,
@@ -51,7 +54,6 @@ import {
   withFeatures,
 } from "../../step/step.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
-import { type ActedMasks, asked, factsOf, formOf, type Pictured, sampleMasks } from "./sample-masks.ts";
 
 // Loop 2 on held-out rows: the partner describes the greedy mask and the masks that the run's mask policy samples.
 // Scores are METEOR, the IoU of the greedy mask, and the partner's caption of the true mask.
@@ -417,4 +419,91 @@ async function askStart(step: Step, items: readonly (Pictured & ActedMasks)[], a
   } finally {
     outputs.dispose();
   }
+}
+
+// Masks that the mask policy samples for captions of rows, as training and evaluations use them.
+
+/** A row with its picture on the GPU. */
+interface Pictured {
+  readonly row: TrainingRow;
+  readonly features: ImageFeatures;
+}
+
+/** Masks of one row at image size. */
+interface ActedMasks {
+  /** The caller disposes it. */
+  readonly actions: MaskActions;
+  readonly masks: readonly FoundMask[];
+  /** The mask without sampling. */
+  readonly greedy: FoundMask;
+}
+
+function asked({ features, row }: Pictured): PhraseAbout {
+  return { features, phrase: row.summary.caption, others: row.others ?? [] };
+}
+
+/**
+ * Samples the masks of a few rows in one batch. @param drawsOf random draws of the row at a place of the list
+ * @throws LabError("cancelled") when the signal is aborted
+ */
+async function sampleMasks(
+  { model, config, policy, signal }: Step,
+  pictures: readonly Pictured[],
+  count: number,
+  drawsOf: (at: number) => MaskDraws,
+): Promise<ActedMasks[]> {
+  const outputs = await pacedPhraseOutputs(model, policy, pictures.map(asked), signal);
+  const fresh: MaskActions[] = [];
+  const maps: Tensor[] = [];
+  try {
+    for (const at of pictures.keys()) {
+      await keepPace(signal);
+      const actions = await maskPolicyOf(config)(outputs.all[at] as PhraseOutput, count, drawsOf(at));
+      fresh.push(actions);
+      maps.push(actions.logits, actions.greedy);
+    }
+    const sized = pictures.flatMap(({ row }, at) =>
+      maps.slice(2 * at, 2 * at + 2).map((lowRes) => ({ lowRes, ...rowSize(row) })),
+    );
+    const found = await readMasks(sized, model.config.sam2.imageSize);
+    return fresh.map((actions, at) => {
+      const [masks, [greedy]] = found.slice(2 * at) as [FoundMask[], [FoundMask]];
+      return { actions, masks, greedy };
+    });
+  } catch (thrown) {
+    for (const actions of fresh) actions.dispose();
+    throw thrown;
+  } finally {
+    tf.dispose(maps);
+    outputs.dispose();
+  }
+}
+
+/** @param text the partner's caption of the mask; null where it covers no visual token */
+function factsOf(
+  row: TrainingRow,
+  predicted: RolloutFacts["predicted"],
+  { confidence }: Pick<FoundMask, "confidence">,
+  text: string | null,
+  measured: { readonly likelihood?: MaskLikelihood | null } & Partial<Pick<RolloutFacts, "segments" | "truncated">>,
+): RolloutFacts {
+  const { summary } = row;
+  return {
+    loop: 2,
+    reference: summary.caption,
+    caption: text,
+    given: summary.mask,
+    predicted,
+    ...stripFrames(row),
+    // An empty mask has no pixels inside, so its confidence is 0.
+    confidence: confidence ?? 0,
+    truncated: false,
+    ...measured,
+  };
+}
+
+/** The form of a sampled answer; empty where the answer is given. */
+function formOf({ answers }: MaskActions, rollout: number): Partial<Pick<RolloutFacts, "segments" | "truncated">> {
+  const own = answers?.[rollout];
+  return own === undefined ? {} : { segments: own.segments, truncated: own.truncated };
 }
