@@ -41,6 +41,7 @@ export const PANELS: readonly PluginPanel[] = [
   },
   { plugin: "rollout-tools", at: "caption", load: () => import("./rollout-tools/caption-difference.tsx") },
   { plugin: "run-details", at: "run-details", load: () => import("./run-details/run-details.tsx") },
+  { plugin: "run-details", at: "run-filter", load: () => import("./run-details/run-filters.tsx") },
   { plugin: "run-details", at: "run-notes", load: () => import("./run-details/run-notes.tsx") },
   { plugin: "fork", at: "extend", load: () => import("./fork/extend.tsx") },
   { plugin: "fork", at: "remedies", load: () => import("./fork/remedies.tsx") },

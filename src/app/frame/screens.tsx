@@ -54,7 +54,7 @@ const PANELS: Readonly<Record<Screen, readonly (keyof Places)[]>> = {
     "caption",
     "remedies",
   ],
-  runs: ["open-run", "run-curves", "compare", "runs", "runs-elsewhere", "run-details", "curve-tools"],
+  runs: ["open-run", "run-filter", "run-curves", "compare", "runs", "runs-elsewhere", "run-details", "curve-tools"],
 };
 
 async function load(id: Screen): Promise<{ default: ComponentType }> {

@@ -99,6 +99,8 @@ export interface Places {
   };
   /** A text that is compared with another. */
   readonly caption: { readonly name: string; readonly text: string; readonly reference: string };
+  /** Above the list on Runs: which of all runs it shows, and in which groups. */
+  readonly "run-filter": { readonly runs: readonly RunDigest[] };
   /** Below the line of a run on Runs. */
   readonly "run-details": {
     readonly run: RunDigest;

@@ -6,16 +6,7 @@ import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { valueText } from "../../components/settings/field.tsx";
 import type { Route } from "../../stores/route.ts";
-import { remember, remembered } from "../../stores/saved.ts";
 import { NONE } from "../../styles/format.ts";
-
-/** What groups are made by. */
-export const GROUPINGS: Readonly<Record<Route["by"], string>> = {
-  none: "No groups",
-  tag: "By tag",
-  data: "By data",
-  model: "By model",
-};
 
 /**
  * Whether a run fits a filter: each word must occur in its title, id, model, data, tags or notes, or be a condition
@@ -65,16 +56,6 @@ export function grouped(runs: readonly RunDigest[], by: Route["by"]): (readonly 
     else known.push(run);
   }
   return [...groups];
-}
-
-const areTexts = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.every((one) => typeof one === "string");
-
-/** Filters that the user saved in this browser. */
-export const savedFilters = (): readonly string[] => remembered("runFilters", [], areTexts);
-
-export function saveFilters(filters: readonly string[]): void {
-  remember("runFilters", [...new Set(filters)]);
 }
 
 /** One changed setting. */

@@ -3,25 +3,15 @@ import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { RUNS } from "../../clients/run/run-reads.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { Button, PlaceLink } from "../../components/ui/button.tsx";
-import { Select, TextInput } from "../../components/ui/controls.tsx";
+import { PlaceLink } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table.tsx";
 import { useRead } from "../../stores/reads.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { Ongoing } from "./ongoing.tsx";
 import { RunDialog, type RunQuestion } from "./run-dialog.tsx";
-import {
-  fitsFilter,
-  GROUPINGS,
-  grouped,
-  previousRun,
-  savedFilters,
-  saveFilters,
-  tagFilter,
-  unknownConditions,
-} from "./run-list.ts";
-import { COLUMNS, RunRow, TagButton } from "./run-row.tsx";
+import { fitsFilter, grouped, previousRun } from "./run-list.ts";
+import { COLUMNS, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
 
 /** Maximum runs that are compared: the number of distinguishable colours. */
@@ -83,7 +73,7 @@ export function RunsScreen(): ReactNode {
         </p>
       )}
       {/* All of it at once when it is read, so that no part moves another. */}
-      {runs.length > 0 && <Filters runs={runs} />}
+      {runs.length > 0 && <PluginPanels at="run-filter" given={{ runs }} quiet />}
       {stored !== null && (
         <div className={`grid gap-4 ${styles.halves}`}>
           {runs.length === 0 ? (
@@ -138,52 +128,6 @@ export function RunsScreen(): ReactNode {
         readOnly={elsewhere.some(({ manifest }) => manifest.id === question?.run.manifest.id)}
         onClose={() => setQuestion(null)}
       />
-    </div>
-  );
-}
-
-/** The filter of the list, with those of tags and those that the user saved, and what the runs are grouped by. */
-function Filters({ runs }: { readonly runs: readonly RunDigest[] }): ReactNode {
-  const filter = useRoute((route) => route.find) ?? "";
-  const grouping = useRoute((route) => route.by);
-  const [saved, setSaved] = useState(savedFilters);
-  const tags = [...new Set(runs.flatMap(({ notes }) => notes.tags))].sort((a, b) => a.localeCompare(b)).map(tagFilter);
-  const choose = (find: string): void => navigate({ find: find === "" ? null : find });
-  const keep = (filters: readonly string[]): void => {
-    saveFilters(filters);
-    setSaved(filters);
-  };
-  const isSaved = saved.includes(filter);
-  const unknown = unknownConditions(filter);
-  return (
-    <div className="row wrap gap-2">
-      <TextInput
-        className={styles.find ?? ""}
-        aria-label="Filter runs"
-        placeholder="Filter: words, tag:x, state:stopped, beta=0.1"
-        data-testid="filter-runs"
-        value={filter}
-        onChange={(event) => choose(event.currentTarget.value)}
-      />
-      <Button
-        data-testid="save-filter"
-        blocker={filter.trim() === "" ? "Type a filter first" : null}
-        onClick={() => keep(isSaved ? saved.filter((one) => one !== filter) : [...saved, filter])}
-      >
-        {isSaved ? "Forget filter" : "Save filter"}
-      </Button>
-      <Select label="Groups" options={GROUPINGS} value={grouping} onChange={(by) => navigate({ by })} />
-      <span className="row wrap gap-1" data-testid="tag-filter">
-        {[...new Set([...saved, ...tags])].map((one) => (
-          <TagButton key={one} tag={one} chosen={one === filter} onClick={() => choose(one === filter ? "" : one)} />
-        ))}
-      </span>
-      {unknown.length > 0 && (
-        <span className="warn small" role="status" data-testid="unknown-conditions">
-          {unknown.map((word) => quote(word)).join(", ")} {unknown.length === 1 ? "is" : "are"} searched as text:
-          conditions are tag:NAME, state:NAME and SETTING=VALUE
-        </span>
-      )}
     </div>
   );
 }
