@@ -3,12 +3,13 @@
 import { evalTexts } from "../../app/components/held-out-texts.ts";
 import { settingText } from "../../app/screens/runs/run-list.ts";
 import { counted, fixed, NONE } from "../../app/styles/format.ts";
+import { activeLoops } from "../../engine/config/derived.ts";
 import { configDifference, SETTING_KEYS } from "../../engine/config/parse.ts";
 import { SETTING_GROUPS, type Setting } from "../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
 import { rewardTerms } from "../../engine/rewards/composer/plan.ts";
 import type { TermName } from "../../engine/rewards/terms/registry.ts";
-import { LOOP_IDS, type LoopId } from "../../engine/rl/loops/abouts.ts";
+import { aboutLoop, LOOP_IDS, type LoopId } from "../../engine/rl/loops/abouts.ts";
 import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText } from "../../engine/runs/evaluations/difference-text.ts";
 import {
@@ -62,9 +63,23 @@ function formulaOf(config: LabConfig, loop: LoopId): string {
   );
 }
 
-/** Loops whose rewards are different formulas in these runs, so that their numbers cannot be compared. */
-export function differentFormulas(configs: readonly LabConfig[]): LoopId[] {
-  return LOOP_IDS.filter((loop) => new Set(configs.map((config) => formulaOf(config, loop))).size > 1);
+/** Whether a run with these settings has the reward of a loop in its steps. */
+const samplesLoop = (config: LabConfig, loop: LoopId): boolean =>
+  config.mode === "rl" && activeLoops(config).includes(loop);
+
+/** Whether its evaluations have it. */
+const evaluatesLoop = (config: LabConfig, loop: LoopId): boolean =>
+  aboutLoop(loop).heldOut !== undefined || activeLoops(config).includes(loop);
+
+/**
+ * Loops whose rewards are different formulas in the runs that have them, so that their numbers cannot be compared.
+ * @param has whether a run has the reward of a loop; in its steps by default
+ */
+export function differentFormulas(configs: readonly LabConfig[], has = samplesLoop): LoopId[] {
+  return LOOP_IDS.filter((loop) => {
+    const own = configs.filter((config) => has(config, loop));
+    return new Set(own.map((config) => formulaOf(config, loop))).size > 1;
+  });
 }
 
 /** Held-out scores of a run. */
@@ -139,6 +154,7 @@ function evaluatedFormulas(runs: readonly HeldOut[], step: number | null): LoopI
       const shown = evaluationAt(evaluations, step);
       return shown === undefined ? [] : [settingsOf(manifest, shown.report.step)];
     }),
+    evaluatesLoop,
   );
 }
 

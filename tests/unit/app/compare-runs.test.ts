@@ -237,6 +237,11 @@ describe("differences of runs", () => {
     const weighted: LabConfig = { ...base, loop1Iou: base.loop1Iou + 1 };
     expect(differentFormulas([base, { ...base, learningRate: 0.5, shuffleRewards: true }])).toEqual([]);
     expect(differentFormulas([base, weighted])).toEqual([1]);
+    // A run that lacks the loop has no number to compare, and no mode without rollouts has one.
+    const alone: LabConfig = { ...weighted, loops: "2" };
+    expect(differentFormulas([base, alone])).toEqual([]);
+    expect(differentFormulas([base, { ...weighted, mode: "sft" }])).toEqual([]);
+    expect(differentFormulas([base, alone, weighted])).toEqual([1]);
     // A setting counts only where a weighted term reads it, and an unused judge leaves its weight to METEOR.
     expect(differentFormulas([base, { ...base, lengthRatio: 9 }])).toEqual([]);
     const long = { ...base, loop2LengthCost: 0.5 };
@@ -267,6 +272,10 @@ describe("differences of runs", () => {
     ]);
     expect(cautions([run({}), fork], 6)).toEqual([
       expect.stringMatching(/^The runs have different formulas for the reward of loop 1,/),
+    ]);
+    // Evaluations score both loops of every run.
+    expect(cautions([run({}), run({ config: { ...weighted, loops: "2" } })], 6)).toEqual([
+      expect.stringMatching(/reward of loop 1,/),
     ]);
     // Up to its fork, a run holds its parent's evaluations.
     expect(groups(3).map(([, title]) => title)).toEqual(new Array(7).fill(reported));
