@@ -33,6 +33,7 @@ import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
+import { heldText } from "../src/engine/rl/run/events.ts";
 import type { AskedRun } from "../src/engine/rl/run/start/prepare-run.ts";
 import { parseDifficulty } from "../src/engine/runs/difficulty.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
@@ -245,7 +246,7 @@ await runTool(async () => {
       if (event.type === "alarm") say(`step ${event.alarm.step}: ${event.alarm.message}`);
       if (event.type === "held") {
         // No user can continue it here, so the run ends as stopped and can be resumed.
-        held = event.error.message;
+        held = heldText(event);
         say(`step ${event.step}: ${held}`);
         session.trainer?.control.stop();
       }

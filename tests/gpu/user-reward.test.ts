@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node/node-sandbox.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
-import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { heldText, type TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { AGREED } from "../support/consent.ts";
 import { cheapConfig, openTestLab, type TestLab, untilPaused } from "../support/session.ts";
@@ -91,6 +91,8 @@ describe("a user's reward in a run", () => {
       const held = lab.events.filter((event) => event.type === "held");
       expect(held).toEqual([{ type: "held", step: 1, error: expect.objectContaining({ subject: "userReward" }) }]);
       expect(held[0]?.error.message).toMatch(message);
+      // The page and the tools add how the code is corrected; a dry run, which keeps none, does not.
+      expect(held.map(heldText)[0]).toMatch(/nothing of this step was kept\. The run keeps the code it started with: /);
       expect(groups(lab.events)).toEqual([]);
       lab.session.trainer?.control.stop();
       expect(await run.done).toBe("stopped");

@@ -4,6 +4,7 @@ import type { DataCalls } from "../../../workers/data.ts";
 import type { RewardCalls } from "../../../workers/reward.ts";
 import type { TrainerCalls } from "../../../workers/trainer.ts";
 import { LabError } from "../../engine/errors.ts";
+import { heldText } from "../../engine/rl/run/events.ts";
 import { type HeartbeatClock, heartbeat } from "../../protocol/heartbeat.ts";
 import type { RewardHost } from "../../protocol/reward.ts";
 import { type Calls, type Connection, connect, type Handlers, toWire, type WireError } from "../../protocol/rpc.ts";
@@ -174,9 +175,6 @@ function connectTo<Theirs, Mine = unknown>(
   return connection;
 }
 
-const KEEPS_CODE =
-  "The run keeps the code it started with: to correct it, stop the run, then start a new one or fork this one";
-
 function hearTrainer(event: TrainerMessage): void {
   // Tools that drive the page follow the run by this event.
   window.dispatchEvent(new CustomEvent("lab:trainer", { detail: event }));
@@ -189,12 +187,11 @@ function hearTrainer(event: TrainerMessage): void {
       useTry.setState({ adapter: null, captioner: null });
       break;
     case "failed":
-    case "held": {
-      const { error } = event;
-      const keeps = event.type === "held" && error.subject === "userReward" ? `. ${KEEPS_CODE}` : "";
-      addProblem({ ...error, message: `${error.message}${keeps}`, cause: "training" });
+      addProblem({ ...event.error, cause: "training" });
       break;
-    }
+    case "held":
+      addProblem({ ...event.error, message: heldText(event), cause: "training" });
+      break;
     case "checkpoint":
       keepStorage();
       applyEvent(event, Date.now());

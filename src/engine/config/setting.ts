@@ -31,7 +31,12 @@ export interface NumberSetting extends Common {
 interface ChoiceSetting extends Common {
   readonly kind: "choice";
   readonly default: string;
-  readonly choices: readonly { readonly value: string; readonly label: string }[];
+  readonly choices: readonly {
+    readonly value: string;
+    readonly label: string;
+    /** What the rows must have, or the choice is not offered. */
+    readonly needs?: "questions";
+  }[];
 }
 
 interface FlagSetting extends Common {

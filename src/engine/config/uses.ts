@@ -1,6 +1,6 @@
 /** Which settings a run reads: the form shows no others. */
 import { aboutLoop } from "../rl/loops/abouts.ts";
-import { activeLoops, needsReference, samples } from "./derived.ts";
+import { activeLoops, needsReference, samples, weightedLoops } from "./derived.ts";
 import { MASK_POLICIES } from "./groups/mask.ts";
 import { weightKey } from "./groups/reward-weights.ts";
 import type { SettingGroup } from "./setting.ts";
@@ -85,3 +85,16 @@ function usesLoop(loop: number, key: SettingKey, config: LabConfig): boolean {
   const optional = aboutLoop(loop as Parameters<typeof aboutLoop>[0]).optional === true;
   return trains || (optional && key === `loop${loop}Weight` && config.loops === "both" && config.mode === "rl");
 }
+
+/** What a value does because of the other settings, in one sentence; null for what its help says already. */
+export function settingNote(key: SettingKey, config: LabConfig): string | null {
+  return NOTES[key]?.(config) ?? null;
+}
+
+const NOTES: { readonly [K in SettingKey]?: (config: LabConfig) => string | null } = {
+  loops: (config) => {
+    const trains = weightedLoops(config);
+    const idle = activeLoops(config).filter((id) => !trains.includes(id));
+    return idle.length === 0 ? null : `Loop ${idle.join(" and ")} has weight 0: it is shown and does not train`;
+  },
+};

@@ -4,7 +4,7 @@ import { SETTING_KEYS } from "../../../src/engine/config/parse.ts";
 import { PRESETS, presetConfig } from "../../../src/engine/config/presets.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
 import { SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
-import { usesSetting } from "../../../src/engine/config/uses.ts";
+import { settingNote, usesSetting } from "../../../src/engine/config/uses.ts";
 
 const demo = presetConfig("demo");
 
@@ -29,4 +29,10 @@ it.each([
 ] as const)("%s is read with %j, not with %j", (key: SettingKey, used, unused) => {
   expect(usesSetting(key, { ...demo, ...used })).toBe(true);
   expect(usesSetting(key, { ...demo, ...unused })).toBe(false);
+});
+
+it("loops of weight 0 are named beside the choice of loops, and nothing else has a note", () => {
+  const notes = (config: typeof demo) => SETTING_KEYS.flatMap((key) => settingNote(key, config) ?? []);
+  expect(notes({ ...demo, loop2Weight: 0 })).toEqual(["Loop 2 has weight 0: it is shown and does not train"]);
+  expect(notes({ ...demo, loop1Weight: 1, loop2Weight: 1 })).toEqual([]);
 });

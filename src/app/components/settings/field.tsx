@@ -4,7 +4,6 @@ import { presetConfig } from "../../../engine/config/presets.ts";
 import { type NumberSetting, SETTING_GROUPS, type Setting, trlName } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { usesSetting } from "../../../engine/config/uses.ts";
-import { aboutLoop, isLoop } from "../../../engine/rl/loops/abouts.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Select, Switch, TextInput } from "../ui/controls.tsx";
@@ -72,15 +71,9 @@ export function Field(props: {
           ))}
         </span>
       </p>
-      {children}
+      {children != null && <div className="muted small">{children}</div>}
     </div>
   );
-}
-
-/** Whether a choice is a loop whose prompts are questions of the rows. */
-function asksRow(name: SettingKey, value: string): boolean {
-  const id = Number(value);
-  return name === "loops" && isLoop(id) && aboutLoop(id).promptOfRow === true;
 }
 
 function Control(props: {
@@ -96,7 +89,7 @@ function Control(props: {
     return <Switch {...shared} checked={value === true} onChange={(checked) => put(name, checked)} />;
   }
   if (setting.kind === "choice") {
-    const offered = setting.choices.filter((one) => one.value === value || questions || !asksRow(name, one.value));
+    const offered = setting.choices.filter((one) => one.value === value || one.needs === undefined || questions);
     return (
       <Select {...shared} options={offered} value={String(value)} onChange={(choice) => put(name, choice as Value)} />
     );

@@ -1,9 +1,10 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { activeLoops, rowsPerStep, weightedLoops } from "../../../engine/config/derived.ts";
+import { rowsPerStep } from "../../../engine/config/derived.ts";
 import { weightKeys } from "../../../engine/config/groups/reward-weights.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
+import { settingNote } from "../../../engine/config/uses.ts";
 import { lab } from "../../clients/lab.ts";
 import { Field, findSettings } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -31,7 +32,6 @@ export function SettingsForm(): ReactNode {
     // The weights of rewards have their own table.
     return setting.main === true || (config[key] !== base[key] && !WEIGHTS.includes(key));
   };
-  const idle = activeLoops(config).filter((id) => !weightedLoops(config).includes(id));
   const keys = (searches ? findSettings(query, config) : all).filter(isShown);
   return (
     <Panel
@@ -75,10 +75,7 @@ export function SettingsForm(): ReactNode {
       <div className={styles.fields} data-testid="settings">
         {keys.map((key) => (
           <Field key={key} name={key} value={config[key]} base={base[key]}>
-            {key === "steps" && <RunLength config={config} />}
-            {key === "loops" && idle.length > 0 && (
-              <p className="muted small">Loop {idle.join(" and ")} has weight 0: it is shown and does not train</p>
-            )}
+            {key === "steps" ? <RunLength config={config} /> : settingNote(key, config)}
           </Field>
         ))}
       </div>
@@ -94,7 +91,7 @@ function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
   const split = { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare };
   const { value, problem } = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
   return (
-    <p className="muted small" data-testid="run-length">
+    <p data-testid="run-length">
       {problem !== null && <span className="bad">{problem}</span>}
       {value && `${fixed((steps * rowsPerStep(config)) / value)} epochs of ${counted(value, "training row")}`}
     </p>

@@ -31,7 +31,13 @@ export const RUN_SETTINGS = inGroup("run", {
     main: true,
   }),
   loops: oneOf("Loops", "both", {
-    choices: [choice("both", "Both loops"), ...LOOPS.map(({ id, task }) => choice(`${id}`, `Loop ${id}: ${task}`))],
+    choices: [
+      choice("both", "Both loops"),
+      ...LOOPS.map(({ id, task, ...about }) => ({
+        ...choice(`${id}`, `Loop ${id}: ${task}`),
+        ...("promptOfRow" in about && { needs: "questions" as const }),
+      })),
+    ],
     help: "Loops that are sampled in every step. Their losses are summed by their weights; a loop of weight 0 is shown and does not train. In supervised mode, loop 1 trains captions and loop 2 trains masks",
     main: true,
   }),

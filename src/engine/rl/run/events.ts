@@ -104,3 +104,11 @@ export type TrainerEvent =
   /** Scored rows of the current evaluation. */
   | { readonly type: "eval-rows"; readonly done: number; readonly total: number }
   | { readonly type: "eval"; readonly report: EvalReport; readonly pictures: number };
+
+/** What a run that waits tells: the error, and with a custom reward how its code is corrected. */
+export function heldText({ error }: Extract<TrainerEvent, { readonly type: "held" }>): string {
+  return error.subject === "userReward" ? `${error.message}. ${KEEPS_CODE}` : error.message;
+}
+
+const KEEPS_CODE =
+  "The run keeps the code it started with: to correct it, stop the run, then start a new one or fork this one";
