@@ -8,7 +8,7 @@ import { decodeRle } from "../src/engine/data/mask/rle.ts";
 import { findRow, isStoredRow, otherCaptions, rawRow, rowsHash } from "../src/engine/data/open-rows.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
-import { checkRegionSet, describeSet, type SetInfo, whyNoRow } from "../src/engine/data/set-info.ts";
+import { checkRegionSet, describeSet, foldersWithRows, type SetInfo, whyNoRow } from "../src/engine/data/set-info.ts";
 import type { DataMapping } from "../src/engine/data/tables/mapping.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
 import type { RunExport } from "../src/engine/export/export-names.ts";
@@ -91,11 +91,10 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
     throw badInput(shortened(whyNoRow(set.skipped, names), REASON) + KEPT);
   }
   opened = { set, byId };
-  return describeSet(
-    set,
-    names.join(" + "),
-    await checkRegionSet(set, decodeInBrowser, () => performance.now(), names),
-  );
+  const alone = mapping === null ? foldersWithRows(set, names) : undefined;
+  // The page opens them again.
+  const checks = alone === undefined ? await checkRegionSet(set, decodeInBrowser, () => performance.now(), names) : [];
+  return { ...describeSet(set, names.join(" + "), checks), ...(alone && { alone }) };
 };
 
 /**

@@ -108,6 +108,11 @@ describe("a folder of shards with", () => {
       coco(3),
       /^No usable row in instances\.json: the picture .*"1\.jpg".* does not exist \(the first of 3 rows\);/,
     ],
+    [
+      "mask-results.json",
+      '[{"image_id": 1, "category_id": 1, "segmentation": {"size": [1, 1], "counts": "01"}, "score": 1, "step": 2}]',
+      /^No usable row in mask-results\.json: it has COCO results .*answers of a model, without pictures\. .*Train → Held-out/,
+    ],
     ["random.parquet", "neither columns nor rows", /^No usable row in random\.parquet: it is text, not Parquet/],
     [
       "footer.parquet",

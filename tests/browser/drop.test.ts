@@ -239,6 +239,22 @@ it("two folders of one name, with a folder inside: all rows are there, distingui
   expect((await problems(lab.page)).filter((problem) => !problem.startsWith("WebGPU"))).toEqual([]);
 });
 
+it("a file without rows beside a folder: name and rows are those of the folder alone", async () => {
+  const { page } = lab;
+  await drag(["one/train", "notes.txt"], "dragEnter", "dragOver", "drop");
+  await rowsAre(7);
+  await page.getByRole("heading", { level: 1, name: "train", exact: true }).waitFor();
+  await expectShards("b.arrow", "deep/c.arrow");
+  // The file is named where those are that a folder holds.
+  if (arePluggedIn("data-tools")) {
+    await page.getByTestId("shards").click();
+    await page.getByText("1 other files were ignored").click();
+    await page.getByText("notes.txt: not of a kind that holds rows").waitFor();
+    await page.keyboard.press("Escape");
+  }
+  expect((await problems(page)).filter((problem) => !problem.startsWith("WebGPU"))).toEqual([]);
+});
+
 testWith("archives")(
   "a stored run and rows dropped together: the run is shown or refused in a sentence, the rows open",
   async () => {

@@ -5,6 +5,7 @@ import { PRESETS, type PresetName } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { usedRows } from "../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
+import type { SetInfo } from "../../engine/data/set-info.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import { sameStorage, storageChoice } from "../../engine/loading/storage-settings.ts";
@@ -69,7 +70,7 @@ function user(): string | undefined {
 }
 
 /** Throws while a run, paused or not, a dry run or the evaluation of a checkpoint uses the open rows or model. */
-function requireIdle(what: string): Promise<void> {
+export function requireIdle(what: string): Promise<void> {
   return about("busy", async () => {
     const busy = user();
     if (busy === undefined) return;
@@ -123,6 +124,7 @@ async function readData(
   folders: readonly FolderRef[],
   mapping: DataMapping | null,
   onRows: () => void,
+  others: SetInfo["ignored"] = [],
 ): Promise<string> {
   openFolders = folders;
   opening.abort();
@@ -146,7 +148,7 @@ async function readData(
     opening: { files: 0, filesTotal: 0, rows: 0, totalRows: 0 },
   });
   try {
-    const dataInfo = await lab().data.open(
+    const { alone, ...info } = await lab().data.open(
       folders,
       mapping,
       (progress) => isNewest() && useSession.setState({ opening: progress }),
@@ -158,9 +160,18 @@ async function readData(
       },
       mine.signal,
     );
+    // Ids and name of rows do not depend on files that were opened with them and hold none.
+    if (alone !== undefined && isNewest())
+      return await readData(
+        folders.filter((_, at) => alone.folders.includes(at)),
+        null,
+        onRows,
+        alone.others,
+      );
+    const dataInfo = { ...info, ignored: [...info.ignored, ...others] };
     const { folders: last, session: before } = whole;
     const name = before.dataInfo?.name;
-    if (name !== undefined && builtInRows(name) === undefined) {
+    if (name !== undefined && before.rows.length > 0 && builtInRows(name) === undefined) {
       const corrected = isEmpty(before.mapping) ? null : before.mapping;
       useSession.setState({ replaced: { name, open: () => openData(last, corrected) } });
     }

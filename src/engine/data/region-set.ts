@@ -85,6 +85,8 @@ export interface RegionSet {
   readonly description: string;
   /** What became of the questions of conversations. */
   readonly answers: AnswerTally;
+  /** Files that were read and belong to rows: tables, what lies beside them, and pictures. */
+  readonly used: ReadonlySet<string>;
   /** The stored rows of an opened file. */
   table(file: string): Table | undefined;
   /**
@@ -150,17 +152,22 @@ interface Place {
  * @throws LabError("cancelled") when the signal is aborted; nothing else for unexpected content
  */
 export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptions = {}): Promise<RegionSet> {
-  return whileOpen(options.signal, (signal) => openAll(readUntil(signal, dropped), { ...options, signal }));
+  const used = new Set<string>();
+  return whileOpen(options.signal, (signal) => openAll(readUntil(signal, dropped, used), used, { ...options, signal }));
 }
 
-/** The folder, of which nothing is read once the signal is aborted: every phase of every reader ends at its next read. */
-function readUntil(signal: AbortSignal, folder: ByteFolder): ByteFolder {
+/**
+ * The folder, of which nothing is read once the signal is aborted: every phase of every reader ends at its next read.
+ * @param used receives the paths of files that are read
+ */
+function readUntil(signal: AbortSignal, folder: ByteFolder, used: Set<string>): ByteFolder {
   const known = new Map<string, ByteSource>();
   const get = (path: string): ByteSource | undefined => {
     const source = known.get(path) ?? folder.get(path);
     if (source === undefined || known.has(path)) return source;
     const read = async (start: number, end: number): ReturnType<ByteSource["read"]> => {
       if (signal.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
+      used.add(path);
       return source.read(start, end);
     };
     const own = { ...source, read };
@@ -177,7 +184,7 @@ export async function openArchives(folder: ByteFolder, signal?: AbortSignal): Pr
   return (await MOUNT?.(folder, signal)) ?? { folder, archives: new Set(), problems: [] };
 }
 
-async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<RegionSet> {
+async function openAll(dropped: ByteFolder, used: Set<string>, options: RegionSetOptions): Promise<RegionSet> {
   const pace = paced("reading the rows", options.signal);
   const mounted = await openArchives(dropped, options.signal);
   const { folder } = mounted;
@@ -193,6 +200,9 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     }));
   const found = await listTables(mounted, { ...options, mapping });
   skipped.push(...found.problems);
+  // Files of records are read to see whether they hold rows.
+  for (const { name } of found.ignored) if (!found.beside.has(name)) used.delete(name);
+  for (const { path } of found.tables) used.add(path);
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
   if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) {
@@ -221,6 +231,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     ignored,
     description,
     answers,
+    used,
     table: (file) => opened.find(({ name }) => name === file)?.shard.table,
     sample: async (index) => {
       const [summary, place] = [summaries[index], places[index]];
@@ -232,9 +243,9 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     source: (name) => (files.some((file) => file.name === name) ? folder.get(name) : undefined),
   };
   const findBeside = siblingsOf(folder);
-  const used = [...shards, ...found.tables].filter(({ path }) => !splits.others.has(path));
-  const filesTotal = used.length;
-  for (const shard of used) {
+  const chosen = [...shards, ...found.tables].filter(({ path }) => !splits.others.has(path));
+  const filesTotal = chosen.length;
+  for (const shard of chosen) {
     const source = folder.get(shard.path);
     const entry = await open(shard, source, { ...options, mapping }, { files, skipped, ignored });
     const inside = mounted.archives.has(shard.path) || source === undefined ? `${shard.path}/` : shard.path;

@@ -1,4 +1,5 @@
 import { addTo } from "../bytes/collections.ts";
+import { distinctNames } from "../bytes/text.ts";
 import { badInput, LabError, LONGEST_SENTENCE, quote, shortened, toLabError } from "../errors.ts";
 import { decodeSample } from "./film-strip.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
@@ -240,6 +241,26 @@ export interface SetInfo {
   readonly checks: readonly DataCheck[];
   /** Questions of conversations with what became of their answers, as examples. */
   readonly pairs: readonly PairSample[];
+  /** Indices of the only opened folders with rows, and the files of the others; undefined if all have rows, or none. */
+  readonly alone?: { readonly folders: readonly number[]; readonly others: RegionSet["ignored"] };
+}
+
+/**
+ * The folders that the rows of several are read from, as in `SetInfo`: a file beside a folder changes neither its name
+ * nor the ids of its rows.
+ * @param names of the folders, below which their files are (`mergeFolders`)
+ */
+export function foldersWithRows({ used, ignored }: RegionSet, names: readonly string[]): SetInfo["alone"] {
+  const distinct = distinctNames();
+  const roots = names.map((name) => `${distinct(name)}/`);
+  const folders = [...roots.keys()].filter((at) => [...used].some((path) => path.startsWith(roots[at] as string)));
+  if (folders.length === 0 || folders.length === names.length) return undefined;
+  const rest = roots.filter((_, at) => !folders.includes(at));
+  const others = ignored.flatMap((file) => {
+    const root = rest.find((one) => file.name.startsWith(one));
+    return root === undefined ? [] : [{ ...file, name: file.name.slice(root.length) }];
+  });
+  return { folders, others };
 }
 
 /** Counts and checks of a finished index. */

@@ -53,7 +53,7 @@ openFakeLab({
         signal.addEventListener("abort", () => reject(CANCELLED));
         openings.push({
           rows: (...ids) => onRows(ids.map((id, index) => ({ id, index }) as RegionSummary)),
-          done: (name) => resolve({ name } as SetInfo),
+          done: (name) => resolve({ name, ignored: [] as SetInfo["ignored"] } as SetInfo),
           refuse: () => reject(badInput("No table")),
         });
       }),

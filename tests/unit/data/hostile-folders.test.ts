@@ -12,11 +12,12 @@ import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts"
 import { distinctNames } from "../../../src/engine/bytes/text.ts";
 import { mergeFolders, pickedFolder } from "../../../src/engine/data/blob-source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { foldersWithRows } from "../../../src/engine/data/set-info.ts";
 import { markUnseen } from "../../../src/engine/errors.ts";
 import { readTar } from "../../../src/plugins/archives/tar.ts";
 import { tar } from "../../support/data-forms.ts";
 import { tool } from "../../support/tools.ts";
-import { row } from "./make.ts";
+import { png, row } from "./make.ts";
 
 const shard = writeRegionShard([row(), row()]);
 let directory: string;
@@ -39,6 +40,44 @@ it("links that lead in circles, to what is there already or to nothing: every fi
   await symlink(set, join(beside, "deep", "home"));
   expect((await nodeFolder(set)).paths).toEqual(["a.arrow", "inner/b.arrow", "other/c.arrow", "last/d.arrow"].sort());
   expect((await nodeFolder(join(set, "here"))).paths).toHaveLength(4);
+});
+
+it("files that hold no rows are told from those that rows are read from, whether they are records, texts or pictures", async () => {
+  const folders = {
+    rows: memoryFolder({ "a.arrow": shard }),
+    "notes.txt": memoryFolder({ "notes.txt": "none" }),
+    "results.json": memoryFolder({
+      "results.json": '[{"image_id": 1, "category_id": 1, "segmentation": {}, "score": 1}]',
+    }),
+    pictures: memoryFolder({ "1.png": png(32, 24) }),
+    "coco.json": memoryFolder({
+      "coco.json": JSON.stringify({
+        images: [{ id: 1, file_name: "1.png", width: 32, height: 24 }],
+        annotations: [{ id: 1, image_id: 1, segmentation: [[4, 4, 20, 4, 20, 20]], caption: "A box." }],
+      }),
+    }),
+  };
+  const alone = async (...names: readonly (keyof typeof folders)[]) => {
+    const set = await openRegionSet(mergeFolders(names.map((name) => ({ name, folder: folders[name] }))));
+    return [set.summaries.length, foldersWithRows(set, names)] as const;
+  };
+  expect(await alone("notes.txt", "rows", "results.json")).toEqual([
+    2,
+    {
+      folders: [1],
+      others: [
+        {
+          name: "results.json",
+          reason: expect.stringMatching(/^COCO results \(records with image_id, segmentation and/),
+        },
+        { name: "notes.txt", reason: "not of a kind that holds rows" },
+      ],
+    },
+  ]);
+  expect(await alone("coco.json", "pictures")).toEqual([1, undefined]);
+  expect(await alone("pictures", "notes.txt", "coco.json")).toMatchObject([1, { folders: [0, 2] }]);
+  expect(await alone("rows", "coco.json", "pictures")).toEqual([3, undefined]);
+  expect(await alone("notes.txt", "results.json")).toEqual([0, undefined]);
 });
 
 it("files and folders of one name are all kept, under names that tell them apart", async () => {

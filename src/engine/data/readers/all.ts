@@ -1,7 +1,7 @@
 /** All readers of records in the order of trial: the first one that recognises a file reads it. */
 import { PLUGIN_READERS } from "../../../plugins/readers.ts";
 import { cocoInstances, regionCaptions } from "./coco.ts";
-import { has, type Reader, type Sign } from "./reader.ts";
+import { firstOf, has, type Reader, type Sign } from "./reader.ts";
 import { rows } from "./rows.ts";
 
 /** Known kinds of files without rows to train on; the message names them. */
@@ -16,6 +16,27 @@ const WITHOUT_ROWS: readonly Reader[] = [
         ? "images and an empty list of annotations"
         : undefined,
     open: "it has no annotations, so there is no mask to train on",
+  },
+  {
+    label: "coco-results",
+    what: "COCO results",
+    recognise: ({ first }) => {
+      if (!Number.isInteger(first?.image_id) || Object.keys(first ?? {}).some((name) => PICTURE.test(name)))
+        return undefined;
+      const answer = ["segmentation", "bbox", "keypoints", "caption"].find((name) => has(first, name));
+      if (answer === undefined || (answer !== "caption" && !has(first, "score"))) return undefined;
+      return `records with image_id${answer === "caption" ? " and caption" : `, ${answer} and score`}`;
+    },
+    open: "answers of a model, without pictures. Score them with pycocotools; Train → Held-out shows those of a run",
+  },
+  {
+    label: "coco-run-rows",
+    what: "rows of a run beside its COCO results",
+    recognise: (sign) =>
+      has(firstOf(sign, "images"), "row_id") && firstOf(sign, "annotations") !== undefined
+        ? "images with row_id"
+        : undefined,
+    open: "it has no pictures. Open the data of the run; Train → Held-out shows its answers",
   },
   {
     label: "texts-by-id",
@@ -38,12 +59,18 @@ const WITHOUT_ROWS: readonly Reader[] = [
   },
 ];
 
-/** Readers of plug-ins come first: their kinds of files also have the fields of a more general kind. */
+/** Fields that hold or name a picture. */
+const PICTURE = /image$|picture|file|path|url|bytes/i;
+
+/**
+ * Readers of plug-ins come first: their kinds of files also have the fields of a more general kind. So do known kinds
+ * without rows.
+ */
 export const READERS: readonly Reader[] = [
   ...PLUGIN_READERS.flatMap(({ readers }) => readers),
+  ...WITHOUT_ROWS,
   regionCaptions,
   cocoInstances,
-  ...WITHOUT_ROWS,
   rows,
 ];
 

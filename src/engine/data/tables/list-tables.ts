@@ -44,6 +44,8 @@ export interface TableList {
   readonly problems: readonly SkippedRow[];
   /** Files that belong to samples. */
   readonly inSamples: ReadonlySet<string>;
+  /** Files that were read with a table. */
+  readonly beside: ReadonlySet<string>;
 }
 
 /** Files of records, recognised by name. */
@@ -141,7 +143,7 @@ export async function listTables(
     }
   }
   const told = ignored.map(({ name, reason }) => ({ name, reason: shortened(reason, LONGEST_SENTENCE) }));
-  return { tables, ignored: told, problems, inSamples };
+  return { tables, ignored: told, problems, inSamples, beside: new Set(used.keys()) };
 }
 
 /** The table of the first reader of a plug-in that knows the samples. */
