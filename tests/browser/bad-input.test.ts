@@ -164,6 +164,17 @@ describe("a folder of shards with", () => {
     await page.getByText("No usable rows in these files").waitFor();
     await expectSkipped(/./);
     await expect.poll(() => page.getByTestId("strip-start").getAttribute("title")).toMatch(/No rows are loaded/);
+    // Beside the reason, its columns can be corrected and the rows before it opened again.
+    await page.getByRole("button", { name: "Correct the columns…" }).click();
+    await page.getByRole("dialog").getByLabel("Mask", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Back to good.arrow" }).click();
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${GOOD_ROWS} rows?`));
+    // Files without rows are not offered again.
+    await page.getByRole("button", { name: "Use demo shard" }).first().click();
+    await expect.poll(() => page.getByTestId("last-time").textContent()).toMatch(/^Last time: good\.arrow/);
+    await page.getByTestId("last-time").getByRole("button", { name: "Open good.arrow" }).click();
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${GOOD_ROWS} rows?`));
   });
 
   it("good files again repairs everything", async () => {

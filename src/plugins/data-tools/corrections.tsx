@@ -38,7 +38,7 @@ export default function Corrections(props: { readonly info: SetInfo; readonly on
     setMapping({ ...mapping, [path]: value === "" ? rest : { ...rest, [part]: value } });
   };
   return (
-    <details className="mb-3" data-testid="corrections">
+    <details className="mb-3" data-testid="corrections" open={files.every(({ kept }) => kept === 0)}>
       <summary className="pointer">Correct the detected columns</summary>
       <div className="row wrap gap-2-3 mt-2">
         <Select

@@ -1,14 +1,17 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { type RowFilter, rowFilterText } from "../../../engine/data/row-filter.ts";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
+import { report } from "../../clients/lab.ts";
 import { useHoldToHide } from "../../components/mask/overlay-store.ts";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { useSession } from "../../stores/session.ts";
 import { FailedChecks } from "./checks.tsx";
 import styles from "./data.module.css";
-import { DataBar, NothingOpen, OpenButtons } from "./data-bar.tsx";
+import { DataBar, NothingOpen } from "./data-bar.tsx";
 import { filterRows, orderRows, type RowOrder, readFilter } from "./filter-line.tsx";
 import { Gallery, type TileSize } from "./gallery.tsx";
 import { RowDetail } from "./row-detail.tsx";
@@ -57,7 +60,7 @@ export function DataScreen(): ReactNode {
       </div>
       <div className={`grid ${styles.body}`} data-detail={row !== null}>
         {nothingUsable ? (
-          <Empty title="No usable rows in these files" actions={<OpenButtons />}>
+          <Empty title="No usable rows in these files" actions={<AfterNothing />}>
             <WhyNothing skipped={info?.skipped ?? []} />
           </Empty>
         ) : shown.length === 0 && rows.length > 0 ? (
@@ -73,6 +76,26 @@ export function DataScreen(): ReactNode {
         </footer>
       )}
     </div>
+  );
+}
+
+/** What helps where the files hold no rows, beside other files: columns named by hand, and the rows before. */
+function AfterNothing(): ReactNode {
+  const { dataInfo: info, replaced } = useSession();
+  const [corrects, setCorrects] = useState(false);
+  const found = info?.files.some(({ parts, rows }) => parts.length > 0 && rows > 0) === true;
+  return (
+    <>
+      {found && hasPanels("data-files") && (
+        <Button kind="primary" onClick={() => setCorrects(true)}>
+          Correct the columns…
+        </Button>
+      )}
+      {replaced !== null && <Button onClick={() => report(replaced.open())}>Back to {replaced.name}</Button>}
+      {corrects && info !== null && (
+        <PluginPanels at="data-files" given={{ info, open: "shards", onClose: () => setCorrects(false) }} />
+      )}
+    </>
   );
 }
 
