@@ -10,6 +10,7 @@ import {
   type RunEvent,
   show,
   untilEvent,
+  untilReady,
 } from "../support/page.ts";
 
 it("Train it yourself stays with the same rows, and ends with the result in place of the invitation", async () => {
@@ -186,6 +187,24 @@ describe("Let loop 2 repair masks", () => {
     expect(await route("step")).toBeNull();
     // Masks of the start are there before the second evaluation.
     await expect.poll(() => page.getByTestId("before-after").getByRole("img").count()).toBeGreaterThan(1);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+
+  it("gives its settings to Setup with the damaged model, whatever is open by then", async () => {
+    const { page } = lab;
+    await page.getByTestId("stop").click();
+    await untilReady(page);
+    const model = page.getByTestId("model-facts").locator("dd").first();
+    await show(page, { screen: "setup" });
+    await page.getByTestId("preset-demo").click();
+    await expect.poll(() => model.textContent()).toBe("pocket vague-model");
+    await untilReady(page);
+    await show(page, { screen: "runs" });
+    await page.getByTestId("more-of-run").first().click();
+    await page.getByRole("menuitem", { name: "Use settings", exact: true }).click();
+    await expect.poll(() => model.textContent()).toBe("pocket damaged-model");
+    await expect.poll(() => page.getByTestId("preset-repair").getAttribute("aria-pressed")).toBe("true");
+    expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });
 });

@@ -31,8 +31,15 @@ describe("runs of this browser", () => {
       const store = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs", { create: true });
       const changes: Readonly<Record<string, (text: string, name: string) => string>> = {
         whole: (text) => text,
-        left: (text, name) => (name === "run.json" ? text.replace(/"state": ?"finished"/, '"state":"running"') : text),
+        // It was trained on a model that this page cannot open.
+        left: (text, name) =>
+          name === "run.json"
+            ? text
+                .replace(/"state": ?"finished"/, '"state":"running"')
+                .replace(/"name": ?"vague-model",\s*"hash": ?"6e/, '"name":"Sa2VA-1B","hash":"ff')
+            : text,
         short: (text, name) => {
+          if (name === "run.json") return text.replace("{", '{"forkedFrom":{"run":"gone","step":3},');
           if (name === "metrics.jsonl") return text.split("\n").slice(0, 20).join("\n");
           if (name !== "eval.jsonl") return text;
           // Its first evaluation is that of a step, as in a fork with another reward.
@@ -70,6 +77,25 @@ describe("runs of this browser", () => {
     await expect.poll(() => legend.textContent()).toMatch(/–.*step \d+$/);
     await expect.poll(() => legend.textContent()).not.toMatch(/NaN/);
     await expect.poll(() => page.getByTestId("compare-table").textContent()).toMatch(/were evaluated on: \d+/);
+  });
+
+  it("say so where the run that they were forked from is deleted", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs" });
+    const changed = (id: string) => page.locator(`tr[data-run=${id}] [data-label=Changed]`).textContent();
+    await expect.poll(() => changed("short")).toBe("its parent is deleted");
+    expect(await changed("whole")).toBe("first run");
+  });
+
+  it("give their settings to Setup, where one sentence names a model that the page cannot open", async () => {
+    const { page } = lab;
+    await page.locator("tr[data-run=left]").getByTestId("more-of-run").click();
+    await page.getByRole("menuitem", { name: "Use settings", exact: true }).click();
+    await page.locator("main[data-screen=setup]").waitFor();
+    const sentence = /^Setup has the settings of "demo", but its model is not open: open the folder of Sa2VA-1B, or/;
+    await page.getByTestId("problems").getByText(sentence).waitFor();
+    await expect.poll(() => page.getByTestId("setting-seed").inputValue()).toBe("751");
+    await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).first().click();
   });
 
   it("have notes and tags, which choose what is listed", async () => {

@@ -7,14 +7,14 @@ import { unsaved } from "../clients/run/resume.ts";
 import { useRowsOpen, useViewedRun } from "../components/rollout/use-viewed-run.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconStop } from "../components/ui/icons.tsx";
-import { openKept, openRowsOf, Resume } from "../components/upload/pickers.tsx";
+import { openKept, openRowsOf, Resume, takeSettingsOf } from "../components/upload/pickers.tsx";
 import { IMPORT, type KeptFolder, keptFolders } from "../components/upload/take-files.ts";
 import { useAsync } from "../components/use-async.ts";
 import { jobKind, startJob, useRunning } from "../stores/jobs.ts";
 import { navigate, useRoute } from "../stores/route.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
-import { changeConfig, differs, isUntouched, useSession } from "../stores/session.ts";
+import { differs, isUntouched, useSession } from "../stores/session.ts";
 import { formatBytes } from "../styles/format.ts";
 import styles from "./frame.module.css";
 
@@ -201,7 +201,7 @@ function LastTime(): ReactNode {
         Last time: <b>{shown}</b>
       </p>
       {names !== "" && <Button onClick={() => report(open())}>Open {names}</Button>}
-      {run !== null && <Button onClick={() => changeConfig(run.config)}>Use the settings of {run.title}</Button>}
+      {run !== null && <Button onClick={() => report(takeSettingsOf(run))}>Use the settings of {run.title}</Button>}
     </Notice>
   );
 }

@@ -1,7 +1,13 @@
 /** State of the page: device, data, model, settings, problems, theme. */
 import { create } from "zustand";
 import { isRecord } from "../../engine/bytes/json.ts";
-import { configDifference, isTextSetting, isUnlinked, parseConfig } from "../../engine/config/parse.ts";
+import {
+  changedSettings,
+  configDifference,
+  isTextSetting,
+  isUnlinked,
+  parseConfig,
+} from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
@@ -72,7 +78,7 @@ const START = {
   /** A run that the last visit left unfinished, until it is resumed or dismissed. */
   interrupted: null as RunDigest | null,
   /** The newest stored run with a step when the page looked for it; undefined until it has looked. */
-  newest: undefined as Pick<RunManifest, "id" | "title" | "state" | "config"> | null | undefined,
+  newest: undefined as Pick<RunManifest, "id" | "title" | "state" | "config" | "model"> | null | undefined,
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   otherTabs: [] as readonly string[],
   problems: [] as readonly Problem[],
@@ -153,6 +159,14 @@ export function replacePreset(before: PresetName, after: PresetName): void {
 export function changeConfig(values: Partial<LabConfig>): void {
   useSession.setState(({ config }) => ({ config: { ...config, ...values } }));
   if (Object.keys(values).some(isUnlinked)) remember("texts", textsOf(useSession.getState().config));
+}
+
+/** Takes all settings of a run, as changes of the preset that they differ least from. */
+export function takeSettings(config: LabConfig): void {
+  const changes = PRESETS.map(({ name }) => changedSettings(config, presetConfig(name)).length);
+  const nearest = PRESETS[changes.indexOf(Math.min(...changes))];
+  useSession.setState(({ preset }) => ({ preset: nearest?.name ?? preset }));
+  changeConfig(config);
 }
 
 /** Text settings that the address does not contain. */

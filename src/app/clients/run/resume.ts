@@ -24,7 +24,7 @@ interface ResumeNeeds {
 }
 
 /** A stored conversion with the run's weights, else the pocket model of its name. */
-function modelOf(model: RunManifest["model"], storedModels: SessionState["storedModels"]) {
+export function modelOf(model: RunManifest["model"], storedModels: SessionState["storedModels"]) {
   const kept = storedModels.find(({ finished, hash }) => finished && hash === model.hash);
   if (kept !== undefined) {
     return { text: `load ${kept.name} (${bytesText(kept.bytes)})`, open: () => openStoredModel(kept.id) };

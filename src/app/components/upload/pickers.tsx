@@ -2,14 +2,17 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { badInput, quote } from "../../../engine/errors.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import type { PickedFile } from "../../../protocol/common.ts";
 import { about, report } from "../../clients/lab.ts";
-import { resumeAndShow, useResumeNeeds } from "../../clients/run/resume.ts";
+import { openModel, requireIdle } from "../../clients/loading.ts";
+import { modelOf, resumeAndShow, useResumeNeeds } from "../../clients/run/resume.ts";
 import { pickFolder } from "../../clients/save-blob.ts";
+import { takeSettings, useSession } from "../../stores/session.ts";
 import { Button, type ButtonProps } from "../ui/button.tsx";
 import { IconPlay } from "../ui/icons.tsx";
 import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
 import styles from "./pickers.module.css";
-import { isOfFiles, type KeptFolder, keptFolders, takeFiles } from "./take-files.ts";
+import { classifyPicked, isOfFiles, type KeptFolder, keptFolders, takeFiles } from "./take-files.ts";
 
 type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter" | "captioner";
 
@@ -67,9 +70,13 @@ async function requireRead(handle: Permitted, name: string): Promise<void> {
  * Opens a kept folder again; call it within a click, because the browser may ask for permission.
  * @throws LabError("bad-input") if the browser may not read it
  */
-export async function openKept({ kind, name, handles }: KeptFolder): ReturnType<typeof takeFiles> {
+export async function openKept(kept: KeptFolder): ReturnType<typeof takeFiles> {
+  return takeFiles(await readKept(kept), "any", kept.handles);
+}
+
+async function readKept({ kind, name, handles }: KeptFolder): Promise<readonly PickedFile[]> {
   for (const handle of handles) await about(kind, () => requireRead(handle, name));
-  return takeFiles(await collectHandles(handles), "any", handles);
+  return collectHandles(handles);
 }
 
 /**
@@ -100,6 +107,31 @@ export function Resume(
       {brief ? "Resume" : needs?.label}
     </Button>
   );
+}
+
+/**
+ * Takes the settings of a run, and opens its model if that is not open: a stored conversion, a model of the page, or the
+ * kept folder of its name. Call it within a click, because the browser may ask for permission.
+ * @throws LabError("bad-input") while a run uses another model, and naming the model if the page cannot open it
+ */
+export function takeSettingsOf({ title, config, model }: Pick<RunManifest, "title" | "config" | "model">) {
+  return about("model", async () => {
+    const isOpen = () => useSession.getState().model?.hash === model.hash;
+    if (!isOpen()) await requireIdle("the loaded model");
+    takeSettings(config);
+    if (isOpen()) return;
+    const found = modelOf(model, useSession.getState().storedModels);
+    const kept = (await keptFolders()).find((one) => one.kind === "model" && one.name === model.name);
+    if (found !== null) await found.open();
+    else if (kept !== undefined) {
+      const { models } = classifyPicked(await readKept(kept));
+      for (const folder of models) await openModel(folder);
+    }
+    if (isOpen()) return;
+    throw badInput(
+      `Setup has the settings of ${quote(title)}, but its model is not open: open the folder of ${model.name}, or the next run trains another model`,
+    );
+  });
 }
 
 export function Pickers(): ReactNode {

@@ -12,11 +12,11 @@ import { loopStyle } from "../../components/rollout/rollout-view.ts";
 import { Badge, Button } from "../../components/ui/button.tsx";
 import { IconChevron, IconMore, IconSave } from "../../components/ui/icons.tsx";
 import { Menu } from "../../components/ui/menu.tsx";
+import { takeSettingsOf } from "../../components/upload/pickers.tsx";
 import { useRunning } from "../../stores/jobs.ts";
 import { linkTo, navigate } from "../../stores/route.ts";
 import { useOtherTabs } from "../../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { changeConfig } from "../../stores/session.ts";
 import { fixed, NONE } from "../../styles/format.ts";
 import { EXPORT_CHOICES, exportOf, exportRun } from "./export-run.ts";
 import { knownGains } from "./ongoing.tsx";
@@ -163,10 +163,10 @@ export function RunRow(props: RunRowProps): ReactNode {
                 {
                   label: "Use settings",
                   act: () => {
-                    changeConfig(manifest.config);
                     navigate({ screen: "setup" });
+                    report(takeSettingsOf(manifest));
                   },
-                  help: "Fills the Setup form with the settings of this run",
+                  help: "Fills Setup with the settings of this run and opens its model",
                 },
                 {
                   label: "Delete…",
