@@ -127,9 +127,15 @@ describe("the preflight", () => {
   it("reads the rows that the filter leaves, and says where it leaves none", async () => {
     const { page } = lab;
     await show(page, { screen: "setup", rowFilter: "zeppelin" });
-    await expect.poll(reason).toBe('No row passes the row filter "zeppelin"; change it or use all rows');
+    const sentence = 'No row passes the row filter "zeppelin"; change it or use all rows';
+    await expect.poll(reason).toBe(sentence);
+    await page.keyboard.press("p");
+    await expect.poll(() => problems(page)).toContain(sentence);
+    await show(page, { screen: "setup" });
     await page.getByRole("button", { name: "Train on all rows" }).click();
     await expect.poll(reason).toBe("Ready to start");
+    // What a key was refused for goes with its cause.
+    await expect.poll(() => problems(page)).not.toContain(sentence);
   });
 
   it("does not call the pocket model ready for photographs, and offers to load a checkpoint", async () => {
