@@ -126,10 +126,7 @@ export interface StepGroups {
 export function useStepGroups(run: ViewedRun | null, step: number | null): StepGroups {
   const arrived = useRun((state) => state.groups);
   const isLive = run?.source === "live";
-  const live = useMemo(
-    () => (isLive ? arrived.filter((group) => group.step === step) : NONE),
-    [isLive, arrived, step],
-  );
+  const live = useMemo(() => (isLive ? arrived.filter((group) => group.step === step) : NONE), [isLive, arrived, step]);
   const needed = run !== null && step !== null && live.length === 0;
   const read = useRead(needed ? readGroups(run.runId, step) : null);
   const { value = NONE, loading, problem } = read;
@@ -183,12 +180,7 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
     return () => stop.abort();
   }, [wanted, runId, storedKey]);
   return useMemo(() => {
-    const {
-      groups: older,
-      done,
-      unread,
-      cause,
-    } = last?.runId === runId ? last : { groups: NONE, ...NOTHING_READ };
+    const { groups: older, done, unread, cause } = last?.runId === runId ? last : { groups: NONE, ...NOTHING_READ };
     const newer = live ? [...arrived].reverse() : [];
     // The last scan of a running run may have covered fewer steps.
     const steps = count - stored.length + Math.min(done, stored.length);
