@@ -7,7 +7,6 @@ import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import type { OpenModelOptions } from "../src/engine/loading/open-model.ts";
 import type { StorageChoice } from "../src/engine/model/weights/storage-choice.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
-import { type DryRun, type DryRunPlace, dryRun } from "../src/engine/session/dry-run.ts";
 import { fittedSettings, type Plan, type PlannedRows, reachedLimits } from "../src/engine/session/plan.ts";
 import { type AdapterRole, type RunControl, Session, type StartedRun } from "../src/engine/session/session.ts";
 import { heldRuns, oneAtATime } from "../src/engine/storage/lock.ts";
@@ -178,19 +177,6 @@ const calls = {
   async startRun(config: LabConfig, rows: RowSelection, title: string, now: string) {
     const { lab } = await started();
     return watch(await lab.start({ settings: config, list: rows, title, created: now }));
-  },
-  /**
-   * Measures two steps of a run that is not stored; see dry-run.ts.
-   * @throws LabError("cancelled") when the signal aborts
-   */
-  async dryRun(
-    settings: LabConfig,
-    list: RowSelection,
-    onPhase: (place: DryRunPlace) => void,
-    signal: AbortSignal,
-  ): Promise<DryRun> {
-    const { lab } = await started();
-    return dryRun(lab, { settings, list, onPhase, signal });
   },
   /**
    * @param steps new total length of the run; unchanged by default

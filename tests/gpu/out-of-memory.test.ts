@@ -3,7 +3,8 @@ import { afterEach, beforeAll, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
-import { type DryRunPlace, dryRun } from "../../src/engine/session/dry-run.ts";
+import type { DryRunPlace } from "../../src/engine/session/dry-run.ts";
+import { dryRun } from "../../src/plugins/diagnostics/measure-steps.ts";
 import { probeMemory } from "../../src/plugins/diagnostics/probe-memory.ts";
 import { refuseNextBuffer } from "../support/refused-memory.ts";
 import {

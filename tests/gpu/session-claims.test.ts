@@ -8,8 +8,9 @@ import { LabError } from "../../src/engine/errors.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/watched.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
-import { type DryRunPlace, dryRun } from "../../src/engine/session/dry-run.ts";
+import type { DryRunPlace } from "../../src/engine/session/dry-run.ts";
 import type { RunControl } from "../../src/engine/session/session.ts";
+import { dryRun } from "../../src/plugins/diagnostics/measure-steps.ts";
 import { type Asked, askSession } from "../../src/plugins/try-out/answer-question.ts";
 import {
   cheapConfig,

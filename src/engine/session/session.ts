@@ -297,7 +297,7 @@ export class Session implements RunOwner {
 
   /**
    * Starts a new run.
-   * @param own store and events of a run that is not kept (dry-run.ts); those of the session by default
+   * @param own store and events of a run that is not kept; those of the session by default
    * @throws LabError when the session is in use, or naming what does not fit
    */
   async start(asked: AskedRun, own?: Pick<LabHost, "store" | "emit">): Promise<StartedRun> {

@@ -1,7 +1,11 @@
-/** The self-test and the memory of the trainer's device. */
+/** The self-test, the memory of the trainer's device, and the dry run. */
+import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
+import type { DryRun, DryRunPlace } from "../../engine/session/dry-run.ts";
 import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
 import type { CallsOf } from "../../protocol/rpc.ts";
+import type { RowSelection } from "../../protocol/trainer.ts";
+import { dryRun } from "./measure-steps.ts";
 import { findMemory } from "./probe-memory.ts";
 import { passed, type SelfCheck } from "./self-check.ts";
 import { countChecks, selfTest } from "./self-test.ts";
@@ -33,6 +37,19 @@ export const diagnosticsCalls = (place: () => Promise<TrainerPlace>) => ({
   async probeMemory(): Promise<number> {
     const { lab } = await place();
     return lab.whileIdle("card", () => findMemory(lab.device));
+  },
+  /**
+   * Measures two steps of a run that is not stored; see measure-steps.ts.
+   * @throws LabError("cancelled") when the signal aborts
+   */
+  async dryRun(
+    settings: LabConfig,
+    list: RowSelection,
+    onPhase: (place: DryRunPlace) => void,
+    signal: AbortSignal,
+  ): Promise<DryRun> {
+    const { lab } = await place();
+    return dryRun(lab, { settings, list, onPhase, signal });
   },
 });
 

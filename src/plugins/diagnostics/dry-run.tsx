@@ -1,11 +1,15 @@
 import type { ReactNode } from "react";
-import { report } from "../../app/clients/lab.ts";
+import { lab, pluginCalls, report } from "../../app/clients/lab.ts";
+import { requireAgreed } from "../../app/clients/run/agreed.ts";
 import { useStartBlocker } from "../../app/clients/run/run-actions.ts";
-import { dryRun } from "../../app/clients/run/start-run.ts";
+import { newRows } from "../../app/clients/run/start-run.ts";
 import { Button } from "../../app/components/ui/button.tsx";
-import { DRY_RUN, stopJob, useJob } from "../../app/stores/jobs.ts";
+import { DRY_RUN, startJob, stopJob, useJob } from "../../app/stores/jobs.ts";
+import { dryRunSubject } from "../../app/stores/measured.ts";
 import { PHASE_NAMES } from "../../app/stores/run/run.ts";
 import { useSession } from "../../app/stores/session.ts";
+import { dryRunSettings } from "../../engine/session/dry-run.ts";
+import type { DiagnosticsCalls } from "./diagnostics-calls.ts";
 
 /** The button of the dry run; while it runs, its step and phase, and a button that ends it. */
 export default function DryRun(): ReactNode {
@@ -15,7 +19,7 @@ export default function DryRun(): ReactNode {
   if (job?.state !== "running") {
     return (
       <p className="row wrap gap-2 muted small">
-        <Button data-testid="dry-run" blocker={blocker} onClick={() => report(dryRun())}>
+        <Button data-testid="dry-run" blocker={blocker} onClick={() => report(measure())}>
           Dry run
         </Button>
         Runs two steps{judged && " without the judge"} and stores nothing
@@ -39,4 +43,19 @@ export default function DryRun(): ReactNode {
       </span>
     </p>
   );
+}
+
+/**
+ * Measures two steps with the current settings; nothing is stored. The result is shown until settings, rows or model change.
+ * @throws LabError("cancelled") when it was cancelled
+ */
+async function measure(): Promise<void> {
+  const [{ config }, of] = [useSession.getState(), dryRunSubject()];
+  await startJob(DRY_RUN, null, async (signal, show) => {
+    await requireAgreed(dryRunSettings(config), "The settings of this page", lab().reward.allow);
+    return {
+      dryRun: await pluginCalls<DiagnosticsCalls>("trainer").dryRun(config, await newRows(config), show, signal),
+      of,
+    };
+  });
 }

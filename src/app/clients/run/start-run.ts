@@ -4,10 +4,7 @@ import { badInput, LabError, quote } from "../../../engine/errors.ts";
 import { needsDifficulty } from "../../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { rowList } from "../../../engine/runs/run-rows.ts";
-import { dryRunSettings } from "../../../engine/session/dry-run.ts";
 import type { Started } from "../../../protocol/trainer.ts";
-import { DRY_RUN, startJob } from "../../stores/jobs.ts";
-import { dryRunSubject } from "../../stores/measured.ts";
 import { outdateRun } from "../../stores/reads.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -24,7 +21,7 @@ export function selection({ rowFilter }: Pick<LabConfig, "rowFilter">) {
 }
 
 /** The same for a new run, with the measured difficulty where its order depends on it. */
-async function newRows(config: LabConfig) {
+export async function newRows(config: LabConfig) {
   return { ...selection(config), difficulty: needsDifficulty(config) ? await lab().data.difficulty() : [] };
 }
 
@@ -46,18 +43,6 @@ export async function startRun(): Promise<void> {
   if (blocker !== null) throw new LabError("bad-config", blocker);
   const title = runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
   await begin(async () => newRun(await agreedSettings(), title));
-}
-
-/**
- * Measures two steps with the current settings; nothing is stored. The result is shown until settings, rows or model change.
- * @throws LabError("cancelled") when it was cancelled
- */
-export async function dryRun(): Promise<void> {
-  const [{ config }, of] = [useSession.getState(), dryRunSubject()];
-  await startJob(DRY_RUN, null, async (signal, show) => {
-    await requireAgreed(dryRunSettings(config), "The settings of this page", lab().reward.allow);
-    return { dryRun: await lab().trainer.dryRun(config, await newRows(config), show, signal), of };
-  });
 }
 
 async function newRun(config: LabConfig, title: string): Promise<Started> {
