@@ -54,11 +54,11 @@ describe("held-out masks", () => {
         rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent).join("|")),
       );
     for (const text of cells)
-      expect(text).toMatch(/^(0|1)\.\d{3}\|(0|1)\.\d{3}\|.?0\.\d{3} \((.+ to .+|no change|no interval)\)$/);
+      expect(text).toMatch(/^(0|1)\.\d{2}\|(0|1)\.\d{2}\|.?0\.\d{3} \((.+ to .+|no change|no interval)\)$/);
     // The mean over rows is the card's own number.
     expect(cells[0]).toContain((await grounding.locator("b").textContent()) as string);
     // Beside it the score of the partner, with its picture on every row.
-    await expect.poll(() => grounding.textContent()).toMatch(/Partner [01]\.\d{3}, /);
+    await expect.poll(() => grounding.textContent()).toMatch(/Partner [01]\.\d{2}, /);
     const row = page.getByTestId("eval-row").first();
     await expect
       .poll(() => row.locator("small").allTextContents())

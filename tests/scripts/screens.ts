@@ -95,6 +95,18 @@ const STATES: Readonly<Record<string, State>> = {
       await page.locator("[data-testid=run-state][data-state=finished]").waitFor();
     },
   },
+  /** Another visit, after a run. */
+  returned: {
+    hash: { ...RUN, steps: "4", evalRows: "8" },
+    reach: async (page) => {
+      await begin(page);
+      await page.locator("[data-testid=run-state][data-state=finished]").waitFor();
+      const { href } = new URL("#", page.url());
+      await page.goto("about:blank");
+      await page.goto(href);
+      await untilReady(page);
+    },
+  },
   /** Ten steps of both loops over the demo clips, whose player follows clicks on its curve; the rollouts that are shown are those of the last step. */
   clips: {
     hash: { screen: "data", preset: "clips", steps: "10", evalSteps: "5" },

@@ -45,7 +45,7 @@ export function LoopPicture({
     ? [
         ["Given mask", picture(GIVEN)],
         ["The policy's caption", <Said key="caption" text={best.caption} />],
-        ["What the partner finds by that caption", picture(ANSWER)],
+        ["What the partner finds", picture(ANSWER)],
       ]
     : [
         ["Given caption", <Said key="caption" text={best.caption} />],
@@ -58,7 +58,7 @@ export function LoopPicture({
             </span>
           </Fragment>,
         ],
-        ["What the partner calls that mask", <Said key="called" text={best.captionPrime} />],
+        ["What the partner calls it", <Said key="called" text={best.captionPrime} />],
       ];
   return (
     <article className="grid gap-2 p-4 surface round-l" data-testid={`home-loop-${group.loop}`} key={best.id}>

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { isWholeSet, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { fixed } from "../../styles/format.ts";
+import { compact, fixed } from "../../styles/format.ts";
 import { Badge } from "../ui/button.tsx";
 import { CopyPanel } from "../ui/panel/panel.tsx";
 import styles from "./rollout.module.css";
@@ -52,7 +52,7 @@ export function GroupTitle({
           </span>
           {!group.unfinished && (
             <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
-              std <b>{fixed(group.rewardStd, 3)}</b>
+              std <b>{compact(group.rewardStd)}</b>
             </span>
           )}
           {group.zeroSpread && <Badge tone="warn">All rewards equal: no learning signal</Badge>}

@@ -68,7 +68,7 @@ function EvalRows(props: {
         <h2>
           {alone
             ? `${counted(pairs.length, "row")} at step ${last.report.step}, the first evaluation; later ones are compared with it`
-            : `${better} better, ${worse} worse, ${same} the same`}
+            : `${better} better, ${worse} worse, ${same} the same within 0.01`}
         </h2>
         <Segmented label="Order" options={ORDERS} value={order} onChange={setOrder} />
       </header>
