@@ -50,7 +50,7 @@ export function BeforeAfter(props: {
   /** The run in the address. */
   readonly place: string | null;
   readonly among?: number;
-  /** Heading and words above the rows. */
+  /** Words above the rows. */
   readonly children?: ReactNode;
 }): ReactNode {
   const { evaluations, loops, place, among = Number.POSITIVE_INFINITY, children } = props;
@@ -73,6 +73,7 @@ export function BeforeAfter(props: {
     among < all ? `the first ${among} held-out rows, which your settings evaluate too` : counted(all, "held-out row");
   return (
     <section className="grid gap-2" aria-label="Before and after">
+      <h2>Before and after</h2>
       {children}
       <figure className={`grid gap-2 ${styles.rows}`} data-testid="before-after">
         <figcaption className="muted small">

@@ -39,7 +39,7 @@ export function act(action: RunAction, stays = false): void {
   if (action === "start" || !isActive(state)) {
     // Phase by phase, the inspector explains each one.
     const shown = { run: null, step: null, rollout: null, explain: action === "phase" };
-    // What keeps a run from starting is told beside what is shown.
+    // What keeps a run from starting is listed below the screen that is shown.
     if (startBlocker() === null) navigate(stays ? shown : { ...shown, screen: "train", tab: "curves" });
     const first = action === "step" || action === "phase" ? action : null;
     report(about("run", startRun).then(() => (first === null ? undefined : lab().trainer.control(first))));

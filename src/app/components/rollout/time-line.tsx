@@ -1,12 +1,9 @@
 import type { ReactNode } from "react";
-import { unsaved } from "../../clients/run/resume.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Button } from "../ui/button.tsx";
 import { IconBack, IconChevron } from "../ui/icons.tsx";
 import { Empty } from "../ui/panel/panel.tsx";
-import { Resume } from "../upload/pickers.tsx";
 import styles from "./rollout.module.css";
 import { movedRollout } from "./rollout-view.ts";
 import type { ViewedRun } from "./use-viewed-run.ts";
@@ -110,17 +107,6 @@ export function NewestRun({ run }: { readonly run: ViewedRun }): ReactNode {
       Your newest run: {newest.title}
     </a>
   );
-}
-
-/** Continues a stored run that ended before its last step, unless a notice or the strip offers that already. */
-export function ResumeButton({ run }: { readonly run: ViewedRun }): ReactNode {
-  const { manifest, metrics, checkpoints, source, writable } = run;
-  const busy = useRun(({ state }) => isActive(state));
-  const offered = useSession(({ interrupted }) => interrupted?.manifest.id === run.runId);
-  const done = metrics.steps.at(-1) ?? 0;
-  const hidden = busy || offered || !writable || source === "live" || done === 0;
-  if (manifest === null || hidden || done >= manifest.config.steps) return null;
-  return <Resume run={manifest} lack={unsaved(checkpoints)} />;
 }
 
 /** Placeholder for missing rollouts. */

@@ -5,9 +5,11 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 import { about, report } from "../../clients/lab.ts";
 import { openModel, requireIdle } from "../../clients/loading.ts";
-import { modelOf, resumeAndShow, useResumeNeeds } from "../../clients/run/resume.ts";
+import { modelOf, resumeAndShow, unsaved, useResumeNeeds } from "../../clients/run/resume.ts";
 import { pickFolder } from "../../clients/save-blob.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { takeSettings, useSession } from "../../stores/session.ts";
+import type { ViewedRun } from "../rollout/use-viewed-run.ts";
 import { Button, type ButtonProps } from "../ui/button.tsx";
 import { IconPlay } from "../ui/icons.tsx";
 import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
@@ -107,6 +109,17 @@ export function Resume(
       {brief ? "Resume" : needs?.label}
     </Button>
   );
+}
+
+/** Continues a stored run that ended before its last step, unless a notice or the strip offers that already. */
+export function ResumeButton({ run }: { readonly run: ViewedRun }): ReactNode {
+  const { manifest, metrics, checkpoints, source, writable } = run;
+  const busy = useRun(({ state }) => isActive(state));
+  const offered = useSession(({ interrupted }) => interrupted?.manifest.id === run.runId);
+  const done = metrics.steps.at(-1) ?? 0;
+  const hidden = busy || offered || !writable || source === "live" || done === 0;
+  if (manifest === null || hidden || done >= manifest.config.steps) return null;
+  return <Resume run={manifest} lack={unsaved(checkpoints)} />;
 }
 
 /**

@@ -14,10 +14,10 @@ import { smooth } from "../../components/charts/series.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { rewardText } from "../../components/rollout/rollout-view.ts";
-import { ResumeButton } from "../../components/rollout/time-line.tsx";
 import { titleOf, useEvaluations, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
+import { ResumeButton } from "../../components/upload/pickers.tsx";
 import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
 import { linkTo, openScreen, useRoute } from "../../stores/route.ts";
 import { isActive, PHASE_NAMES, useRun } from "../../stores/run/run.ts";
@@ -37,7 +37,7 @@ export function HomeScreen(): ReactNode {
   const recorded = useSession(({ recordedRun }) => recordedRun);
   const begun = useRun(({ state, step: done }) => isActive(state) || done > 0);
   const own = run !== null && run.problem === null && run.runId !== recorded && (run.source !== "live" || begun);
-  // Before, a visitor and a user cannot be told apart.
+  // Before, the page cannot distinguish a visitor from a user.
   const looked = useSession(({ newest }) => newest !== undefined) && !(asked && recorded === undefined);
   return (
     <div className={`screen gap-4 ${styles.screen}`} data-testid="screen-home">
@@ -73,7 +73,6 @@ function Learnt(props: {
   if (!expected && evaluations.length === 0) return null;
   return (
     <BeforeAfter evaluations={evaluations} loops={loops} place={run?.place ?? null} among={among}>
-      <h2>Before and after</h2>
       {config !== undefined && first !== undefined && (
         <p className={`muted ${styles.why}`}>{rewardText(config, first)}.</p>
       )}

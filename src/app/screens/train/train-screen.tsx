@@ -5,7 +5,7 @@ import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { InSlices } from "../../components/in-parts.tsx";
 import { useHoldToHide } from "../../components/mask/overlay-store.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { NewestRun, ResumeButton, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
+import { NewestRun, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   titleOf,
   useEvaluations,
@@ -20,6 +20,7 @@ import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import tabStyles from "../../components/ui/tabs.module.css";
 import { TabPanel, tabIds } from "../../components/ui/tabs.tsx";
+import { ResumeButton } from "../../components/upload/pickers.tsx";
 import { navigate, type Route, useRoute } from "../../stores/route.ts";
 import { TRAIN_TABS } from "../../stores/route-text.ts";
 import { useRun } from "../../stores/run/run.ts";

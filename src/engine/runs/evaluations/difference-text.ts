@@ -4,7 +4,7 @@ import type { Interval } from "./evaluations.ts";
 const DECIMALS = 3;
 const rounded = (value: number): number => Number(value.toFixed(DECIMALS));
 
-/** Decimals of a score beside its difference: one fewer, so that nobody subtracts written scores and finds another difference. */
+/** Decimals of a score beside its difference: one fewer, because the written scores do not give the difference exactly. */
 export const SCORE_DECIMALS = 2;
 
 /** Whether a difference is printed as 0. */
