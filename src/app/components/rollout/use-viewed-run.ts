@@ -72,7 +72,10 @@ export function useViewedRun(): ViewedRun | null {
   // A run that is asked for finds no other in its place.
   const starting = useRun((run) => run.state === "starting" && run.runId === null);
   const runId = asked ?? liveId ?? held[0] ?? (starting ? null : stored) ?? null;
-  const elsewhere = useSession(({ elsewhere }) => (runId === null ? undefined : elsewhere[runId]));
+  // An address may name a run like a property of every object.
+  const elsewhere = useSession(({ elsewhere: all }) =>
+    Object.hasOwn(all, runId ?? "") ? all[runId ?? ""] : undefined,
+  );
   const otherTab = held.some((id) => id === runId);
   const live = runId !== null && runId === liveId && !otherTab;
   const { last, loading, problem: failed } = useRead(runId === null ? null : readRun(runId));
