@@ -1,5 +1,6 @@
 /** Charts of one metric each, with one line per run. */
 import { type ChartSpec, metricTitle, type SeriesSpec } from "../../app/components/charts/series.ts";
+import { sentence } from "../../app/styles/format.ts";
 import { MODES } from "../../engine/config/modes.ts";
 import { LOOP_IDS, type LoopId } from "../../engine/rl/loops/abouts.ts";
 import { joinedName } from "./join-sources.ts";
@@ -61,8 +62,10 @@ export function compareCharts(
 
 /** Chart of a metric that the user selected. */
 export function chosenChart(metric: string, runs: readonly NamedRun[]): ChartSpec {
+  // As the titles of the default charts.
+  const title = sentence(metricTitle(metric).replace(/, loop (\d)$/u, " of loop $1"));
   return {
-    ...chartOf({ id: `chosen-${metric}`, title: metricTitle(metric), metric, decimals: "compact" }, runs),
+    ...chartOf({ id: `chosen-${metric}`, title, metric, decimals: "compact" }, runs),
     picked: metric,
   };
 }

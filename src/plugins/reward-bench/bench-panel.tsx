@@ -115,31 +115,33 @@ function Controls(): ReactNode {
       <Button onClick={() => setCount(rows.length)}>Whole shard</Button>
       <span className="muted small">G = {numGenerations}</span>
       <span className="grow" />
-      {judged && (
-        <Button
-          blocker={running ? "A run is in progress. Stop it first" : null}
-          onClick={() => report(benchWork.judge())}
+      <span className="row wrap gap-2">
+        {judged && (
+          <Button
+            blocker={running ? "A run is in progress. Stop it first" : null}
+            onClick={() => report(benchWork.judge())}
+          >
+            Score with the judge
+          </Button>
+        )}
+        <FileButton
+          label="Rollouts file"
+          accept=".jsonl,.arrow,.json,.txt"
+          testId="bench-file"
+          onFile={(file) => report(benchWork.take(file))}
         >
-          Score with the judge
-        </Button>
-      )}
-      <FileButton
-        label="Rollouts file"
-        accept=".jsonl,.arrow,.json,.txt"
-        testId="bench-file"
-        onFile={(file) => report(benchWork.take(file))}
-      >
-        Open rollouts…
-      </FileButton>
-      {state === "sampling" ? (
-        <Button kind="danger" data-testid="bench-stop" onClick={benchWork.stop}>
-          Stop
-        </Button>
-      ) : (
-        <Button kind="primary" data-testid="bench-start" blocker={blocker} onClick={sample}>
-          Sample {wanted} {wanted === 1 ? "row" : "rows"}
-        </Button>
-      )}
+          Open rollouts…
+        </FileButton>
+        {state === "sampling" ? (
+          <Button kind="danger" data-testid="bench-stop" onClick={benchWork.stop}>
+            Stop
+          </Button>
+        ) : (
+          <Button kind="primary" data-testid="bench-start" blocker={blocker} onClick={sample}>
+            Sample {wanted} {wanted === 1 ? "row" : "rows"}
+          </Button>
+        )}
+      </span>
     </div>
   );
 }

@@ -108,6 +108,8 @@ describe("charts of a comparison", () => {
     const source = joinSources([{ id: "b", source: own }]);
     const found = findSeries(chosenChart("loop1/entropy", runs), source);
     expect(found.map(({ metric }) => metric)).toEqual([joinedName("b", "loop1/entropy")]);
+    expect(chosenChart("loop1/completions/mean_length", runs).title).toBe("Mean length of loop 1");
+    expect(chosenChart("step_time", runs).title).toBe("Step time");
   });
 });
 

@@ -51,7 +51,7 @@ export function Presets(): ReactNode {
   const applies = useSession(evidenceApplies);
   const preset: Preset | undefined = PRESETS.find(({ name }) => name === chosen);
   const cards = (more: boolean): ReactNode => (
-    <div className={`grid tiles gap-2 ${styles.cards}`}>
+    <div className={`grid gap-2 ${styles.cards}`}>
       {PRESETS.filter((entry: Preset) => (entry.more === true) === more).map((entry) => (
         <Card key={entry.name} {...entry} chosen={entry.name === chosen} />
       ))}
