@@ -6,7 +6,7 @@ import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
-import { startFork } from "../../src/plugins/fork/fork.ts";
+import { startFork } from "../../src/plugins/fork/fork-calls.ts";
 import { scoreCheckpoint } from "../../src/plugins/run-details/checkpoint-evaluation.ts";
 import { openTestLab, readOnlyCopy, repeatable } from "../support/session.ts";
 

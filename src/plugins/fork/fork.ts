@@ -1,10 +1,7 @@
-/** Copies a stored run up to one of its checkpoints, as a separate run, and continues the copy. */
+/** Copies a stored run up to one of its checkpoints, as a separate run; fork-calls.ts continues the copy. */
 import { changedSettings, configDifference, isTextSetting, requireConfig } from "../../engine/config/parse.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
-import type { Lab, StartedRun } from "../../engine/rl/run/lab.ts";
-import { type PreparedRun, prepareStored } from "../../engine/rl/run/start/prepare-run.ts";
-import { rowsOfSameRun, runId } from "../../engine/rl/run/start/run-facts.ts";
 import { checkFiles } from "../../engine/runs/checkpoint/checkpoint.ts";
 import { inCopyOrder } from "../../engine/runs/checkpoint/checkpoint-folder.ts";
 import {
@@ -17,9 +14,7 @@ import { LAB, type RunManifest, VERSION } from "../../engine/runs/manifest.ts";
 import { writeNotes } from "../../engine/runs/notes.ts";
 import { createRun, openRun, type RunFolder } from "../../engine/runs/run-folder.ts";
 import { ownSettings, settingsOf } from "../../engine/runs/run-parts.ts";
-import type { RowList } from "../../engine/runs/run-rows.ts";
 import { stepFromName, stepName } from "../../engine/runs/step-name.ts";
-import type { Session } from "../../engine/session/session.ts";
 import type { RunStore } from "../../engine/storage/store.ts";
 
 export interface Fork {
@@ -163,44 +158,4 @@ async function forgetRewards(store: RunStore, id: string): Promise<void> {
 function isLaterRollout(path: string, step: number): boolean {
   const name = /^rollouts\/(.+)\.arrow$/.exec(path)?.[1];
   return name !== undefined && (stepFromName(name) ?? 0) > step;
-}
-
-/**
- * Copies a stored run up to a checkpoint and opens the copy.
- * @throws LabError like `prepareStored`, or naming a setting that a fork cannot change; a copy that cannot start is
- * removed
- */
-export async function prepareFork(
-  lab: Lab,
-  parent: string,
-  list: RowList,
-  asked: Omit<Fork, "id">,
-  source = lab.store,
-): Promise<PreparedRun> {
-  const id = runId(asked.title, asked.created);
-  // Before the copy, so that an error of the rows names the run that exists.
-  await rowsOfSameRun((await openRun(source, parent)).manifest(), lab.hash, list);
-  await forkRun(source, parent, { ...asked, id }, lab.store);
-  try {
-    return await prepareStored(lab, id, list);
-  } catch (thrown) {
-    // The first error is reported. What is left can be deleted.
-    await lab.store.remove(id).catch(() => undefined);
-    throw thrown;
-  }
-}
-
-/**
- * Continues a copy of a stored run from one of its checkpoints; the parent does not change.
- * @param source store of the parent, if it is not the session's
- * @throws LabError like `Session.start`, or naming a setting that a fork cannot change; a fork that cannot start is removed
- */
-export function startFork(
-  session: Session,
-  parent: string,
-  list: RowList,
-  asked: Omit<Fork, "id">,
-  source?: RunStore,
-): Promise<StartedRun> {
-  return session.launch((lab) => prepareFork(lab, parent, list, asked, source));
 }

@@ -14,7 +14,7 @@ import type { RowList } from "../../../src/engine/runs/run-rows.ts";
 import type { Session, StartedRun } from "../../../src/engine/session/session.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
-import { startFork } from "../../../src/plugins/fork/fork.ts";
+import { startFork } from "../../../src/plugins/fork/fork-calls.ts";
 
 export const STEPS = 6;
 const SETTINGS = {

@@ -13,7 +13,7 @@ import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluatio
 import { type RunManifest, VERSION } from "../../../src/engine/runs/manifest.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
-import { prepareFork } from "../../../src/plugins/fork/fork.ts";
+import { prepareFork } from "../../../src/plugins/fork/fork-calls.ts";
 import { state } from "../runs/sample-checkpoint.ts";
 import { evaluation } from "../runs/sample-evaluations.ts";
 import { manifest } from "../runs/sample-run.ts";
