@@ -404,7 +404,7 @@ describe("another start", () => {
       await page.getByTestId("more-metrics").click();
       await page.getByRole("checkbox", { name: "loop1/entropy", exact: true }).check();
       await page.keyboard.press("Escape");
-      await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("entropy, loop 1").waitFor();
+      await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("Entropy of loop 1").waitFor();
     }
     // A step links to the rollouts of every compared run.
     const chart = page.getByTestId("chart-compare-reward-1");
