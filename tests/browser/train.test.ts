@@ -40,8 +40,8 @@ const title = (testId: string): Promise<string> =>
     .getAttribute("title")
     .then((text) => text ?? "");
 
-const untilState = (from: number, state: string): Promise<RunEvent> =>
-  untilEvent(events, from, (event) => event.type === "state" && event.state === state);
+const untilState = (from: number, state: string, of = events): Promise<RunEvent> =>
+  untilEvent(of, from, (event) => event.type === "state" && event.state === state);
 
 /** Steps done, as the strip shows them. */
 const steps = async (): Promise<number> => Number((await lab.page.getByTestId("step").textContent())?.split("/")[0]);
@@ -280,6 +280,49 @@ describe("afterwards", () => {
   it("the console has no errors and the page no problems", async () => {
     expect(lab.consoleErrors).toEqual([]);
     await expect.poll(() => lab.page.locator("[data-testid=problems] p").allTextContents()).toEqual([]);
+  });
+});
+
+describe("a run of both loops, phase by phase", () => {
+  let both: OpenPage;
+  let own: RunEvent[];
+  beforeAll(async () => {
+    const settings = { ...CHEAP_RUN, loop2Weight: "1", numGenerations: "4", promptsPerStep: "3", seed: "5" };
+    ({ lab: both, events: own } = await openFollowed({ screen: "train", ...settings }));
+  });
+  afterAll(() => both.close());
+
+  it("shows the loop whose phase ran, and stays at a rollout whose group teaches", async () => {
+    const { page } = both;
+    const made: readonly Phase[] = ["partner", "reward", "advantage", "loss"];
+    const text = (testId: string) => page.getByTestId(testId).textContent();
+    const names: (string | null)[] = [];
+    const seen: string[] = [];
+    for (let press = 0; !seen.includes("2 loss"); press++) {
+      expect(press).toBeLessThan(20);
+      const words = (await page.getByTestId("single-phase").getAttribute("title")) ?? "";
+      const [, loop, name] = /^Run one phase: loop (\d) ▸ (.+), then pause/.exec(words) ?? [];
+      const phase = made.find((one) => PHASE_NAMES[one] === name);
+      const from = own.length;
+      await page.getByTestId("single-phase").click();
+      await untilState(from, "paused", own);
+      // Before, a loop has no rollouts.
+      if (phase === undefined) continue;
+      await expect.poll(() => text("inspected-place")).toContain(`loop ${loop} · `);
+      const part = page.getByTestId("lesson").locator(`[data-phase=${phase}]`);
+      await expect.poll(() => part.textContent()).not.toContain("Not computed yet");
+      seen.push(`${loop} ${phase}`);
+      // In this step the rewards of a later group of the loop differ, those of the first do not.
+      if (loop === "1" && phase === "advantage") expect(await part.textContent()).toContain("A = (");
+      expect(await page.getByTestId("inspector").getByRole("heading", { name: "Rollout 1", exact: true }).count()).toBe(
+        1,
+      );
+      if (loop === "1" && phase !== "partner") names.push(await text("inspected-place"));
+    }
+    expect(seen).toEqual(
+      [1, 2].flatMap((loop) => made.slice(0, 3).map((phase) => `${loop} ${phase}`)).concat("1 loss", "2 loss"),
+    );
+    expect(new Set(names).size).toBe(1);
   });
 });
 

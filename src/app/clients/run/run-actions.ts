@@ -1,6 +1,6 @@
 /** What the run's buttons and keys do, and when they can. */
 import type { RunState } from "../../../engine/rl/run/events.ts";
-import { navigate } from "../../stores/route.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { isActive, noteEvaluationAsked, noteSaveAsked, useRun } from "../../stores/run/run.ts";
 import { about, lab, report } from "../lab.ts";
 import { startBlocker, useBlocker } from "./blockers.ts";
@@ -48,9 +48,17 @@ export function act(action: RunAction, stays = false): void {
   if (action === "checkpoint") noteSaveAsked();
   if (action === "evaluate") noteEvaluationAsked();
   // Phase by phase, the inspector follows the step; what runs on would change under the reader's eyes.
-  if (action === "phase") navigate({ explain: true });
+  if (action === "phase") navigate({ explain: true, rollout: followedRollout() });
   if (action === "step" || action === "play") navigate({ explain: false });
   report(lab().trainer.control(action));
+}
+
+/** The rollout in the address if the next phase works on it, too. */
+function followedRollout(): string | null {
+  const { step, nextPhase } = useRun.getState();
+  const { rollout } = useRoute.getState();
+  const place = `${step + 1}-${nextPhase?.loop == null ? "" : `${nextPhase.loop}-`}`;
+  return rollout?.startsWith(place) === true ? rollout : null;
 }
 
 /** Why no run can start now, as it changes; null when one can. */

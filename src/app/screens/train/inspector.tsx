@@ -5,7 +5,7 @@
 import { type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { NextPhase, Phase } from "../../../engine/rl/run/events.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { InSlices } from "../../components/in-parts.tsx";
 import { LAYER_COLOURS, SAMPLED_COLOUR } from "../../components/mask/layers.ts";
@@ -69,6 +69,7 @@ export function useInspected(run: ViewedRun): Inspected | null {
   const present = useRun((state) => state.step + 1);
   const next = useRun(({ state, nextPhase }) => (follows && state === "paused" ? nextPhase : null));
   const before = useRun((state) => (follows ? phaseBeforeGroups(state) : null));
+  const loop = useRun((state) => state.loop);
   const drawn = useRun((state) => (run.source === "live" ? state.drawn : NO_GROUPS));
   const arrived = useRun((state) =>
     run.source === "live" ? (state.drawn.at(-1) ?? state.groups.at(-1))?.step : undefined,
@@ -87,7 +88,7 @@ export function useInspected(run: ViewedRun): Inspected | null {
     const group =
       groups.find(({ rollouts }) => rollouts.some(isAsked)) ??
       groups.find((one) => groupKey(one) === place?.group) ??
-      groups[0] ??
+      (follows ? followedGroup(groups, loop) : groups[0]) ??
       null;
     const rollouts = group === null ? [] : sortRollouts(group.rollouts, "reward");
     const chosen = group?.step === present && rollouts.some(isAsked);
@@ -96,13 +97,25 @@ export function useInspected(run: ViewedRun): Inspected | null {
       groups,
       group,
       rollouts,
-      rollout: rollouts.find(isAsked) ?? rollouts[0] ?? null,
+      // The best one is another as soon as the rewards are known.
+      rollout: rollouts.find(isAsked) ?? (follows ? group?.rollouts[0] : rollouts[0]) ?? null,
       next,
       begun: before !== null && next !== null && !chosen,
       loading: stored.loading,
       problem: stored.problem,
     };
-  }, [supervised, asked, explain, drawn, shown, stored.groups, stored.loading, stored.problem, present, before, next]);
+  }, [supervised, asked, explain, follows, loop, drawn, shown, stored, present, before, next]);
+}
+
+/**
+ * The group that is followed phase by phase: the first of the loop whose phase ran last that has not the same reward for all.
+ * @param loop null after a phase of all loops, which stays at the last one
+ */
+function followedGroup(groups: readonly GroupRecord[], loop: LoopId | null): GroupRecord | undefined {
+  const own = groups.filter((group) => group.loop === (loop ?? groups.at(-1)?.loop));
+  const all = own.length > 0 ? own : groups;
+  const teaches = ({ rollouts }: GroupRecord): boolean => rollouts.some(({ reward }) => reward !== rollouts[0]?.reward);
+  return all.find(teaches) ?? all[0];
 }
 
 /** Phases of a step before its first rollouts. */
