@@ -6,7 +6,7 @@ import { inspect } from "../../app/screens/train/inspector.tsx";
 import { fixed, formatShare, NONE, signed } from "../../app/styles/format.ts";
 import { rleArea } from "../../engine/data/mask/rle.ts";
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
-import { drawnMask, generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
 import styles from "./rollout-table.module.css";
 import { useTableRows } from "./table-rows.tsx";
 
@@ -156,9 +156,8 @@ export function rolloutColumns(rollouts: readonly RolloutRecord[]): readonly Rol
 
 const shareText = (share: number | null): string => (share === null ? NONE : formatShare(share));
 
-/** Share of the picture that the drawn mask covers; null without a mask. */
-function areaOf(rollout: RolloutRecord): number | null {
-  const mask = drawnMask(rollout);
+/** Share of the picture that the rewarded mask covers, with its noise; null without a mask. */
+function areaOf({ predictedMask: mask }: RolloutRecord): number | null {
   return mask === null ? null : rleArea(mask) / (mask.size[0] * mask.size[1]);
 }
 

@@ -189,6 +189,9 @@ describe("what a rollout shows", () => {
     expect(figureLabel(small)).toMatch(/mask covers 0\.4 % of the picture$/);
     const shown = rolloutColumns([small]).find(({ id }) => id === "area")?.shown;
     expect([small, rollout({ predictedMask: null })].map((one) => shown?.(one))).toEqual(["0.4 %", "–"]);
+    // Reward and IoU beside it belong to the sampled mask.
+    const noisy = { ...small, loop: 2 as const, greedyMask: mask("##", "##") };
+    expect(shown?.(noisy)).toBe("0.4 %");
   });
 
   it("writes a weight so that its product with the value can be checked", () => {
