@@ -282,7 +282,9 @@ function warningsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice):
   }
   if (device.report.software) warnings.push("This is a software adapter: correct, but many times slower than a GPU");
   if (config.numGenerations === 2)
-    warnings.push("With two rollouts per group, every advantage is ±0.71, whatever the difference of rewards");
+    warnings.push(
+      "With two rollouts per group, every advantage is ±0.71, whatever the difference in reward, unless it is as small as advantageEps",
+    );
   if (config.topK > 0 || config.topP < 1 || config.minP > 0 || config.repetitionPenalty !== 1) {
     warnings.push("Truncated or penalised sampling makes the rollouts off-policy");
   }

@@ -43,10 +43,18 @@ export function advantageText(
   const group = groups.find((one) => one.group === rollout.group);
   const weighted = group !== undefined && isWholeSet(group) ? ", weighted by probability" : "";
   const [mean, of] = Math.abs(subtracted - own.mean) <= SAME ? [own.mean, "group"] : [subtracted, "others"];
-  const centred = `${within(reward, DECIMALS)} − ${within(mean, DECIMALS)} (${of}${weighted})`;
+  const decimals = decimalsOf(reward - mean, own.stdUsed);
+  const centred = `${within(reward, decimals)} − ${within(mean, decimals)} (${of}${weighted})`;
   const eps = advantageEps === 0 ? "" : ` + ${advantageEps} (ε)`;
-  const divided = `(${centred}) ÷ (${within(own.stdUsed, DECIMALS)} (${scaleRewards})${eps})`;
+  const divided = `(${centred}) ÷ (${within(own.stdUsed, decimals)} (${scaleRewards})${eps})`;
   return { text: scaleRewards === "none" ? centred : divided, zeroSpread: own.zeroSpread };
+}
+
+/** Decimals that leave three digits of the smallest of these; those of an advantage at least. */
+function decimalsOf(...sizes: readonly number[]): number {
+  // Below, a difference is a rounding error.
+  const known = sizes.map(Math.abs).filter((size) => size > 1e-9);
+  return Math.max(DECIMALS, 2 - Math.floor(Math.log10(Math.min(1, ...known))));
 }
 
 /** What the update does with the actions of a rollout. */

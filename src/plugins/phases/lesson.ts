@@ -13,12 +13,13 @@ import {
   signed,
   within,
 } from "../../app/styles/format.ts";
+import { activeLoops } from "../../engine/config/derived.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { type Rle, rleArea } from "../../engine/data/mask/rle.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
 import { lossSettingsOf } from "../../engine/rl/objective/loss-types.ts";
 import type { Phase } from "../../engine/rl/run/events.ts";
-import type { ActionRecord, GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { drawnMask, noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
 import { whatIf } from "../rollout-tools/what-if.ts";
 import { advantageText, DECIMALS, effectText } from "./advantage-text.ts";
@@ -188,28 +189,36 @@ function lossOf(groups: readonly GroupRecord[], config: LabConfig) {
   }
 }
 
-/** Norm, rate, decay and distance of the update. */
+/** A loop's gradient. */
+const gradient = (loop: LoopId): string => `g${String.fromCharCode(0x2080 + loop)}`;
+
+/** Norm, rate, decay and distance of the update; each loop's gradient has its own norm where it is clipped by itself. */
 function ofUpdate({ rollout, config, metric }: LessonInput) {
-  const name = config.clipScope === "loop" ? `loop${rollout.loop}/grad_norm` : "grad_norm";
+  const ofLoop = `loop${rollout.loop}/grad_norm`;
+  const alone = config.clipScope === "loop" && metric(ofLoop) !== null;
+  const name = alone ? ofLoop : "grad_norm";
   const [norm, rate, decay, distance] = [name, "learning_rate", "ema/decay", "ema/distance"].map(metric);
   const skipped = rate != null && decay == null && !Number.isFinite(metric("grad_norm") ?? Number.NaN);
-  return { norm, rate, decay, distance, skipped };
+  return { norm, rate, decay, distance, skipped, alone };
 }
 
 function update(input: LessonInput): Made {
-  const { norm, rate, skipped } = ofUpdate(input);
+  const { norm, rate, skipped, alone } = ofUpdate(input);
   if (skipped) return { made: "The gradient is not finite: the update is skipped", formulas: [] };
   if (norm == null || rate == null) return NOT_YET;
-  const { maxGradNorm } = input.config;
-  const scaled = ` · min(1, ${compact(maxGradNorm)} ÷ ${compact(norm)}) = g · ${compact(Math.min(1, maxGradNorm / norm))}`;
+  const { config, rollout } = input;
+  const { maxGradNorm } = config;
+  const [g, of] = alone ? [gradient(rollout.loop), `Loop ${rollout.loop}: `] : ["g", ""];
+  const sum = alone ? activeLoops(config).map(gradient).join(" + ") : g;
+  const scaled = ` · min(1, ${compact(maxGradNorm)} ÷ ${compact(norm)}) = ${g} · ${compact(Math.min(1, maxGradNorm / norm))}`;
   return {
     made:
       rate === 0
         ? "The learning rate is 0: AdamW updates only its moments; the weights stay"
         : `One AdamW step with learning rate ${compact(rate)}`,
     formulas: [
-      maxGradNorm > 0 && norm > 0 ? `g ← g${scaled}` : `‖g‖ = ${compact(norm)}`,
-      `θ ← θ − ${compact(rate)} · AdamW(g)`,
+      maxGradNorm > 0 && norm > 0 ? `${of}${g} ← ${g}${scaled}` : `${of}‖${g}‖ = ${compact(norm)}`,
+      `θ ← θ − ${compact(rate)} · AdamW(${sum})`,
     ],
   };
 }

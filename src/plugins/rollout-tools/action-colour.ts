@@ -1,4 +1,4 @@
-import { fixed, signed } from "../../app/styles/format.ts";
+import { fixed } from "../../app/styles/format.ts";
 import type { ActionRecord } from "../../engine/runs/rollouts/records.ts";
 
 /** Measures that can colour the strip of actions. */
@@ -28,7 +28,7 @@ export function measureOf(action: ActionRecord, measure: ActionMeasure): number 
 export function formatMeasure(action: ActionRecord, measure: ActionMeasure): string {
   if (measure === "clipped") return action.clipped ? "clipped" : "kept";
   const value = measureOf(action, measure);
-  return measure === "ratio" ? fixed(value, 3) : measure === "logp" ? signed(value, 2) : fixed(value, 3);
+  return measure === "ratio" ? fixed(value, 3) : measure === "logp" ? fixed(value, 2) : fixed(value, 3);
 }
 
 /**

@@ -81,6 +81,21 @@ it("an advantage over the mean of the other rewards is written as such", () => {
   }
 });
 
+it("an advantage over a small spread is written with the digits that give it", () => {
+  const [group] = ofLoop(1).filter(({ zeroSpread }) => !zeroSpread) as [GroupRecord];
+  const rewarded = (one: RolloutRecord, n: number): RolloutRecord => {
+    const reward = 1 / 6 + n * 2e-5;
+    return { ...one, reward, terms: [{ name: "iou", value: reward, weight: 1 }] };
+  };
+  const close = [{ ...group, rollouts: group.rollouts.map(rewarded) }];
+  const { values } = whatIf(close, config).advantages[0] as { readonly values: readonly number[] };
+  const rollouts = (close[0] as GroupRecord).rollouts.map((one, n) => ({ ...one, advantage: values[n] as number }));
+  const text = advantageText(rollouts[0] as RolloutRecord, [{ ...group, rollouts }], config)?.text ?? "";
+  const [reward, mean, deviation, eps] = numbers(text.replace(" − ", " ; ")) as [number, number, number, number];
+  expect(reward).toBeCloseTo(1 / 6, 4);
+  expect((reward - mean) / (deviation + eps)).toBeCloseTo(values[0] as number, 2);
+});
+
 it("a rollout whose loop has no weight changes nothing, and says so", () => {
   const rollout = ofLoop(2)
     .flatMap(({ rollouts }) => rollouts)
@@ -187,8 +202,20 @@ describe.each([1, 2])("the phases of loop %i", (loop) => {
     const formula = of("update")?.formulas[0] ?? "";
     const factor = Math.min(1, config.maxGradNorm / norm);
     // Loop 2 is shown without an update.
-    if (loop === 2) expect([norm, formula]).toEqual([0, "‖g‖ = 0"]);
-    else expect(resultOf(formula.replace("= g ·", "="))).toBeCloseTo(factor, 2);
+    if (loop === 2) expect([norm, formula]).toEqual([0, "Loop 2: ‖g₂‖ = 0"]);
+    else {
+      expect(formula).toMatch(/^Loop 1: g₁ ← g₁ · min/);
+      expect(resultOf(formula.replace("= g₁ ·", "="))).toBeCloseTo(factor, 2);
+    }
+    // One step of the weights for both.
+    expect(of("update")?.formulas[1]).toMatch(/AdamW\(g₁ \+ g₂\)$/);
+  });
+
+  it("name no loop where the sum of the gradients is clipped", () => {
+    const sum = { ...config, clipScope: "sum" as const };
+    const of = lessonOf({ rollout, groups: ofLoop(loop), config: sum, metric }).find(({ phase }) => phase === "update");
+    expect(of?.formulas[0]).toMatch(/^g ← g · min/);
+    expect(of?.formulas[1]).toMatch(/AdamW\(g\)$/);
   });
 
   it("wait for what is not computed yet", () => {
