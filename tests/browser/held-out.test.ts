@@ -1,6 +1,9 @@
 /** Held-out rows and alarms in the page: of a run just trained and after a reload. */
 
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { violations } from "../support/axe.ts";
 import {
   CHEAP_RUN,
@@ -208,7 +211,7 @@ describe("held-out rows of a run", () => {
     await expect.poll(() => page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 4 steps");
     // Against the start, like any other evaluation of the run.
     await page
-      .getByText(/from \d\.\d{2}$/)
+      .getByText(/from \d\.\d{2}/)
       .first()
       .waitFor();
     expect(await problems(page)).toEqual([]);
@@ -282,4 +285,29 @@ describe("alarms", () => {
       expect(lab.consoleErrors).toEqual([]);
     },
   );
+});
+
+describe("a page without the rows of its runs", () => {
+  it("draws the given masks that a run has stored, and says where one has none", async () => {
+    const { page, context, url } = lab;
+    await context.route(/pocket\/shards\//, (route) => route.abort());
+    await page.goto("about:blank");
+    await page.goto(`${url}#screen=train&run=${runId}`);
+    await shownRows().getByText("The given region is blue, the partner's mask green").waitFor();
+    await shownRows().scrollIntoViewIfNeeded();
+    const blue = () =>
+      shownRows()
+        .locator("canvas")
+        .evaluateAll((all) =>
+          (all as HTMLCanvasElement[]).map((canvas) => {
+            const rgba = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+            const isBlue = (at: number): boolean => rgba[at] === 0x56 && rgba[at + 1] === 0xb4 && rgba[at + 2] === 0xe9;
+            return Array.from({ length: rgba.length / 4 }, (_, at) => 4 * at).some(isBlue);
+          }),
+        );
+    await expect.poll(blue).toEqual([true, true, true, true]);
+    const recorded = readdirSync(join(root, "public/pocket/recorded")).find((name) => name !== "files.json") ?? "";
+    await show(page, { screen: "train", run: recorded });
+    await shownRows().getByText("The partner's mask is green; open the rows of the run to see").waitFor();
+  });
 });

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node/node-sandbox.ts";
 import { type LabConfig, SETTINGS } from "../../src/engine/config/table.ts";
+import { type Rle, rleArea } from "../../src/engine/data/mask/rle.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory-snapshot.ts";
 import {
   type Drawn,
@@ -74,6 +75,11 @@ describe("evaluations of several seeds", () => {
       ["caption_meteor", "partnerMeteor"],
     ] as const) {
       expect(values(one[0] as StoredEvaluation, partners)).toEqual(values(one[0] as StoredEvaluation, own));
+    }
+    // With the given masks, so that a page without the rows can draw them.
+    for (const { givenMask, groundingPixels } of one[0]?.rows ?? []) {
+      expect(rleArea(givenMask as Rle)).toBeGreaterThan(0);
+      expect(rleArea(givenMask as Rle)).toBeLessThanOrEqual(groundingPixels[1]);
     }
     expect(one[1]?.report.partner).toMatchObject({ grounding_iou: { difference: expect.anything() } });
     expect(values(other[1] as StoredEvaluation, "rowId")).toEqual(values(one[1] as StoredEvaluation, "rowId"));

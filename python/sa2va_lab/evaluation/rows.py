@@ -55,7 +55,7 @@ def score_row(context: Context, index: int) -> Scores | None:
     ious = [0.0 if own is None else iou(own.mask, row.mask) for own in [*found, partner, masks[0]]]
     scores = {1: ious[1:-2], 2: meteors[2:-1]}
     return {
-        "rowId": row.id, "imageId": row.image_id, "caption": row.caption,
+        "rowId": row.id, "imageId": row.image_id, "caption": row.caption, "givenMask": row.rle,
         "captionGreedy": said[0].text, "captionPrime": told[0] or "",
         "maskPrime": found[0] and encode_rle(found[0].mask),
         "maskGreedy": encode_rle(masks[0].mask),

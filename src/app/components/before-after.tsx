@@ -8,7 +8,7 @@ import type { Interval, RowScores, StoredEvaluation } from "../../engine/runs/ev
 import { type Gain, gainsOf } from "../../engine/runs/evaluations/gains.ts";
 import { baselineIn } from "../../engine/runs/library/run-result.ts";
 import { linkTo, navigate, type Route } from "../stores/route.ts";
-import { useSession } from "../stores/session.ts";
+import { type SessionState, useSession } from "../stores/session.ts";
 import { counted, fixed, NONE } from "../styles/format.ts";
 import styles from "./before-after.module.css";
 import { greedyAnswer, maskOwner, type RowAnswer } from "./held-out-texts.ts";
@@ -67,7 +67,9 @@ export function BeforeAfter(props: {
   const rowAt = (row: string): Partial<Route> => ({ screen: "train", tab: "held-out", run: place, step: to, row });
   const when = from === to ? `step ${to}, the only evaluation so far` : `step ${from} and step ${to}`;
   const owner = maskOwner(score);
-  const outlines = `The given region is ${COLOUR_WORDS.given}, the ${owner}'s mask ${COLOUR_WORDS[owner]}`;
+  const outlines = shown.current.every((row) => givenIn(open, row) !== undefined)
+    ? `The given region is ${COLOUR_WORDS.given}, the ${owner}'s mask ${COLOUR_WORDS[owner]}`
+    : `The ${owner}'s mask is ${COLOUR_WORDS[owner]}; open the rows of the run to see the given regions`;
   const all = last?.rows.filter(({ part }) => part !== "selection").length ?? 0;
   const over =
     among < all ? `the first ${among} held-out rows, which your settings evaluate too` : counted(all, "held-out row");
@@ -93,13 +95,15 @@ export function BeforeAfter(props: {
   );
 }
 
-/** The mask of a row if the row is open: a row of that name and picture. */
-export function useGiven(of: RowScores): Rle | undefined {
-  return useSession(({ rows }) => rows.find((row) => isStoredRow(row, of))?.mask);
+/** The mask of a row; of a run of an earlier version only if the row is open: a row of that name and picture. */
+function givenIn(open: SessionState["rows"], of: RowScores): Rle | undefined {
+  return of.givenMask ?? open.find((row) => isStoredRow(row, of))?.mask;
 }
 
+export const useGiven = (of: RowScores): Rle | undefined => useSession(({ rows }) => givenIn(rows, of));
+
 /**
- * The given region and the mask of an answer on the picture; of a row that is not open, the answer on the run's small picture.
+ * The given region, where it is known, and the mask of an answer on the picture; of a row that is not open, on the run's small picture.
  * @param props.answer null before one
  */
 export function AnswerFigure(

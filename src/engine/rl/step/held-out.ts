@@ -208,11 +208,11 @@ async function scoreTogether(
   return Promise.all(
     asked.map(async ({ row: { summary }, part }, at) => {
       const answered = answers.flatMap(([loop, all]) => (all[at] === undefined ? [] : [[loop, all[at]] as const]));
-      const { id: rowId, imageId, caption } = summary;
+      const { id: rowId, imageId, caption, mask: givenMask } = summary;
       const parts = answered.map(([loop, answer]) => ({ ...answer.record, ...fixedScores(loop, answer) }));
       const rewarded = await rowRewards(step.scorer, own, Object.fromEntries(answered), step.signal);
       const drawn = Object.fromEntries(answered.map(([loop, answer]) => [loop, drawnOf(answer)]));
-      return Object.assign({ rowId, imageId, caption, ...rewarded, drawn, part }, ...parts) as RowScores;
+      return Object.assign({ rowId, imageId, caption, givenMask, ...rewarded, drawn, part }, ...parts) as RowScores;
     }),
   );
 }

@@ -110,6 +110,8 @@ const ROW = z.extend(of(EVAL_METRICS, number), {
   imageId: z.string(),
   part: z.enum(["selection", "report"]),
   caption: unchecked<string>(),
+  /** The data set's mask; absent in evaluations of earlier versions. */
+  givenMask: z.optional(MASK),
   /** The policy's caption without sampling. */
   captionGreedy: unchecked<string>(),
   /** mask′: the partner's mask for that caption; null for an empty one. */
