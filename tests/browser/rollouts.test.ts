@@ -401,6 +401,24 @@ testWith("whole-run")("the table shows the steps that the view of the whole run 
   expect(seen.filter((text) => text.includes("steps read"))).toEqual([]);
 });
 
+describe("a rollout that is opened by its address alone", () => {
+  it("takes the time line and the list to its step, and back with them to the newest", async () => {
+    const { page } = lab;
+    const run = first?.path.split("/")[0] ?? "";
+    const shown = page.getByRole("slider", { name: "Step" });
+    await shown.waitFor();
+    await show(page, { screen: "train", tab: "rollouts", run, rollout: "10-1-0-1" });
+    const place = page.getByTestId("inspected-place");
+    await expect.poll(() => place.textContent()).toMatch(/^step 10 · loop 1/);
+    await expect.poll(() => shown.getAttribute("aria-valuetext")).toBe("step 10");
+    await expect.poll(() => page.getByText("step 10", { exact: true }).count()).toBe(1);
+    await page.getByTestId("follow-latest").click();
+    await expect.poll(() => place.textContent()).toMatch(/^step 25 · loop 1/);
+    await expect.poll(() => shown.getAttribute("aria-valuetext")).toBe("step 25");
+    await page.keyboard.press("Escape");
+  });
+});
+
 describe("rollouts that cannot be read", () => {
   it("are not called none, of a step or of the whole run", async () => {
     const { page } = lab;

@@ -31,11 +31,11 @@ export function TimeLine(props: {
 }): ReactNode {
   const { steps, selected, asked, live = null } = props;
   const place = selected === null ? -1 : steps.indexOf(selected);
+  // An open rollout moves with the line.
+  const moved = (step: number): string | null => movedRollout(useRoute.getState().rollout, step);
   const go = (to: number): void => {
     const step = steps[Math.min(steps.length - 1, Math.max(0, to))];
-    if (step === undefined) return;
-    // An open rollout moves with the line.
-    navigate({ step, rollout: movedRollout(useRoute.getState().rollout, step) });
+    if (step !== undefined) navigate({ step, rollout: moved(step) });
   };
   return (
     <div className={`grid align-centre gap-2px ${styles.line}`} data-testid="time-line">
@@ -68,7 +68,7 @@ export function TimeLine(props: {
         aria-pressed={asked === null}
         title={asked === null ? "The newest step is shown" : "Return to the newest step and follow it"}
         data-testid="follow-latest"
-        onClick={() => navigate({ step: null, group: null })}
+        onClick={() => navigate({ step: null, group: null, rollout: moved(steps.at(-1) ?? 0) })}
       >
         {live === null ? "Latest" : asked === null ? "Live" : `Live: step ${live}`}
       </Button>

@@ -31,12 +31,13 @@ export const Curves = memo(function Curves(props: {
   readonly run: ViewedRun;
   /** The step of the time line, one with rollouts; null without any. */
   readonly step: number | null;
+  /** The step that was asked for; null while the newest is followed. */
+  readonly asked: number | null;
 }): ReactNode {
-  const { run, step } = props;
+  const { run, step, asked } = props;
   const evaluated = useEvaluations(run);
   const live = run.source === "live";
   const axis = useRoute((route) => route.x);
-  const asked = useRoute((route) => route.step);
   const begun = useRun((state) => state.step > 0);
   const { groups: newest, complete } = useLiveGroups();
   const arrived = newest.length > 0;

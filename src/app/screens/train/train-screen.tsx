@@ -5,6 +5,7 @@ import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { InSlices } from "../../components/in-parts.tsx";
 import { useHoldToHide } from "../../components/mask/overlay-store.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
+import { rolloutPlace } from "../../components/rollout/rollout-view.ts";
 import { NewestRun, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   titleOf,
@@ -132,7 +133,10 @@ function EvaluationPart(): ReactNode {
 }
 
 function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["tab"] }): ReactNode {
-  const asked = useRoute((route) => route.step);
+  const written = useRoute((route) => route.step);
+  const opened = useRoute(({ rollout }) => rolloutPlace(rollout)?.step ?? null);
+  // An address may name only a rollout; beside one of a run of this page the newest step is followed.
+  const asked = written ?? (run.source === "live" || opened === run.steps.at(-1) ? null : opened);
   const liveStep = useLiveStep(run);
   const evaluations = useEvaluations(run);
   const search = useSearch(run, tab === "rollouts");
@@ -176,7 +180,7 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
         <TabList />
         <TabPanel key={tab} of={TABS} tab={tab} className="grid gap-3 min-0" data-testid={`panel-${tab}`}>
           <InSlices>
-            {tab === "curves" && <Curves run={run} step={step} />}
+            {tab === "curves" && <Curves run={run} step={step} asked={asked} />}
             {tab === "rollouts" && (
               <Rollouts run={run} search={search} view={view} opened={inspected?.rollout?.id ?? null} field={field} />
             )}
