@@ -14,6 +14,7 @@ import {
   type RunEvent,
   show,
   untilEvent,
+  untilReady,
 } from "../support/page.ts";
 import { arePluggedIn } from "../support/plugins.ts";
 
@@ -323,6 +324,29 @@ describe("a run of both loops, phase by phase", () => {
       [1, 2].flatMap((loop) => made.slice(0, 3).map((phase) => `${loop} ${phase}`)).concat("1 loss", "2 loss"),
     );
     expect(new Set(names).size).toBe(1);
+  });
+
+  it("stays on Home with its result while it is resumed after a reload", async () => {
+    const { page } = both;
+    const stepped = own.length;
+    await page.keyboard.press("s");
+    await untilState(stepped, "paused", own);
+    await page.getByTestId("stop").click();
+    await untilState(stepped, "finished", own);
+    await page.goto("about:blank");
+    await page.goto(`${both.url}#screen=home`);
+    await untilReady(page);
+    await page.getByTestId("home-run").getByText("step 1 of 2").waitFor();
+    await page.evaluate(`{
+      globalThis.headings = new Set();
+      const look = () => headings.add(document.querySelector("main h1")?.textContent);
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+    }`);
+    const from = own.length;
+    await page.getByRole("button", { name: "Resume", exact: true }).first().click();
+    await untilState(from, "running", own);
+    const headings = (await page.evaluate("[...headings]")) as readonly (string | null)[];
+    expect(headings.filter((text) => /^A model learns/.test(text ?? ""))).toEqual([]);
   });
 });
 

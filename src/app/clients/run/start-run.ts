@@ -70,7 +70,7 @@ export async function begin(ask: () => Promise<Started>, id?: string): Promise<v
   const before = useRun.getState();
   if (isActive(before.state)) throw badInput("A run is in progress. Stop it first");
   // What another run reports before its manifest arrives does not belong to the run before.
-  useRun.setState({ ...(id !== before.runId && useRun.getInitialState()), state: "starting" });
+  useRun.setState({ ...(id !== before.runId && useRun.getInitialState()), state: "starting", continues: id ?? null });
   try {
     const { manifest, resumedAt, heldOutRows } = await about("run", ask);
     beginRun(manifest, resumedAt, heldOutRows);

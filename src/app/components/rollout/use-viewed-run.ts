@@ -69,9 +69,10 @@ export function useViewedRun(): ViewedRun | null {
   const recorded = useSession((session) => session.recordedRun);
   const stored = useSession(({ newest }) => (newest === undefined ? null : (newest?.id ?? recorded)));
   const held = useOtherTabs();
-  // A run that is asked for finds no other in its place.
+  // A run that is asked for finds no other in its place; one that continues is shown as it is stored.
   const starting = useRun((run) => run.state === "starting" && run.runId === null);
-  const runId = asked ?? liveId ?? held[0] ?? (starting ? null : stored) ?? null;
+  const continues = useRun((run) => run.continues);
+  const runId = asked ?? liveId ?? held[0] ?? (starting ? continues : stored) ?? null;
   // An address may name a run like a property of every object.
   const elsewhere = useSession(({ elsewhere: all }) =>
     Object.hasOwn(all, runId ?? "") ? all[runId ?? ""] : undefined,

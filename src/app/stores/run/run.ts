@@ -32,6 +32,8 @@ interface LastCheckpoint {
 /** No run. */
 const EMPTY = {
   runId: null as string | null,
+  /** The stored run that is to continue, until it does. */
+  continues: null as string | null,
   manifest: null as RunManifest | null,
   state: "idle" as RunState,
   /** Steps completed. */
