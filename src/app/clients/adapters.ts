@@ -4,7 +4,7 @@ import type { FolderRef } from "../../protocol/common.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
 import { changeConfig } from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
-import { lab } from "./lab.ts";
+import { about, lab } from "./lab.ts";
 import { refreshPlan } from "./loading.ts";
 
 function requireIdle(): void {
@@ -15,7 +15,7 @@ function requireIdle(): void {
 /** Reads an adapter folder and sets rank and alpha to its values, because a run needs both to match. */
 export async function openAdapter(folder: FolderRef): Promise<void> {
   requireIdle();
-  const adapter = await lab().trainer.openAdapter(folder, "start");
+  const adapter = await about("adapter", () => lab().trainer.openAdapter(folder, "start"));
   useTry.setState({ adapter });
   if (adapter !== null) changeConfig({ loraR: adapter.rank, loraAlpha: adapter.rank * adapter.scale });
   await refreshPlan();
@@ -30,7 +30,7 @@ export async function closeAdapter(): Promise<void> {
 /** Reads the adapter of another checkpoint, which then scores likelihoods; null closes it. */
 export async function openCaptioner(folder: FolderRef | null): Promise<void> {
   requireIdle();
-  const captioner = await lab().trainer.openAdapter(folder, "captioner");
+  const captioner = await about("adapter", () => lab().trainer.openAdapter(folder, "captioner"));
   useTry.setState({ captioner });
   if (captioner !== null) changeConfig({ likelihoodJudge: "adapter" });
   await refreshPlan();

@@ -56,6 +56,7 @@ export function followCauses(): void {
     if (["running", "stopping", "finished"].includes(now.state)) settleProblems("training");
   });
   useJobs.subscribe(settleIdle);
+  useTry.subscribe(() => settleProblems("adapter"));
   useSession.subscribe((now, before) => {
     if (now.dataInfo !== before.dataInfo && now.dataInfo !== null) settleProblems("data", "run");
     if (now.model !== before.model && now.model !== null) settleProblems("model", "run");
@@ -250,13 +251,11 @@ type OnLoad = (progress: LoadProgress) => void;
  * @param exact whether a large checkpoint is read in the storage of the settings instead of one that fits the GPU
  */
 export async function openModel(folder: FolderRef, exact = false): Promise<void> {
-  await about("model", () =>
-    loadModel("Reading the folder", folder, exact, (onProgress, signal) => {
-      const { config, rows } = useSession.getState();
-      const fit = exact ? null : { gigabytes: config.gpuMemory, ...plannedSizes(rows) };
-      return lab().trainer.openModel(folder, storageChoice(config), fit, onProgress, signal);
-    }),
-  );
+  await loadModel("Reading the folder", folder, exact, (onProgress, signal) => {
+    const { config, rows } = useSession.getState();
+    const fit = exact ? null : { gigabytes: config.gpuMemory, ...plannedSizes(rows) };
+    return lab().trainer.openModel(folder, storageChoice(config), fit, onProgress, signal);
+  });
   loadAgain = () => openModel(folder, exact);
 }
 
@@ -301,7 +300,7 @@ async function loadModel(
   begin();
   let untouched: boolean | null = null;
   try {
-    await loads.run(async (signal) => {
+    const loading = loads.run(async (signal) => {
       // Another load may have reported progress meanwhile.
       begin();
       const rate = loadRate();
@@ -313,6 +312,7 @@ async function loadModel(
       useTry.setState({ adapter: null, captioner: null });
       if (model.cached === "written") keepStorage();
     });
+    await about("model", () => loading);
   } finally {
     // A stopped load leaves a conversion that can be continued.
     report(refreshStored());
@@ -467,6 +467,8 @@ export function evidenceApplies({ preset, config, dataInfo, model, modelFolder }
 export async function openDemoSet(preset: PresetName): Promise<void> {
   const rows = demoRows(preset);
   await requireIdle("the rows that are open");
+  // Also where the rows are open already.
+  settleProblems("data");
   for (const other of DEMO_SETS) if (other.preset !== preset) replacePreset(other.preset, preset);
   const data = isOpen(builtIn(rows)) ? null : openBuiltInRows(rows);
   await Promise.all([data, openPocketModel(preset)]);

@@ -30,7 +30,7 @@ interface ModelProgress extends LoadProgress {
 }
 
 /** What a problem is about: it goes when this changes. "busy": something in progress was in the way; "training": a run waits or failed. */
-export type ProblemCause = "busy" | "data" | "model" | "run" | "training" | `import ${string}`;
+export type ProblemCause = "adapter" | "busy" | "data" | "model" | "run" | "training" | `import ${string}`;
 
 /** A listed error until it is dismissed; a repeated message only increases its count. */
 export interface Problem extends WireError {

@@ -1,10 +1,16 @@
 /** Files that hold nothing, and files that fail beside each other. */
 import { expect, it } from "vitest";
+import { report } from "../../../src/app/clients/lab.ts";
+import { followCauses, openData, openDemoSet } from "../../../src/app/clients/loading.ts";
 import { IMPORT, takeFiles } from "../../../src/app/components/upload/take-files.ts";
 import { runningOf } from "../../../src/app/stores/jobs.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
+import type { RegionSummary } from "../../../src/engine/data/sample.ts";
+import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { badInput } from "../../../src/engine/errors.ts";
+import type { Plan as RunPlan } from "../../../src/engine/session/plan.ts";
 import type { FolderRef } from "../../../src/protocol/common.ts";
+import type { AdapterInfo, ModelInfo } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";
 
 const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
@@ -98,4 +104,53 @@ it("runs open beside the data they were dropped with, each as its own", async ()
   expect(runningOf(IMPORT)).toBeNull();
   // The refused one is listed.
   expect(useSession.getState().problems.map(({ message }) => message)).toContain("Another run");
+});
+
+it("an error goes when something of its kind opens, however that is opened", async () => {
+  const refused = new Set(["cut.arrow", "page.html"]);
+  openFakeLab({
+    data: {
+      importRun: async (ref) =>
+        ref.kind === "picked" && ref.name.endsWith(".zip") ? { id: "a", stored: false, known: false } : null,
+      open: async ([ref], _mapping, _onProgress, onRows) => {
+        const name = ref?.kind === "picked" ? ref.name : "pocket shards";
+        if (refused.has(name)) throw badInput(`No usable row in ${name}`);
+        onRows([{ id: name, index: 0 } as RegionSummary]);
+        return { name, ignored: [] as SetInfo["ignored"] } as SetInfo;
+      },
+    },
+    trainer: {
+      openModel: async () => ({ name: "tiny" }) as ModelInfo,
+      openAdapter: async () => ({ rank: 4, scale: 1 }) as AdapterInfo,
+      plan: async () => ({ problems: [], fit: { fitted: null } }) as unknown as RunPlan,
+      storedModels: () => [],
+    },
+  });
+  followCauses();
+  const listed = () => useSession.getState().problems.map(({ message }) => message);
+  const take = (expected: Parameters<typeof takeFiles>[1], ...paths: string[]): void =>
+    report(takeFiles(files(...paths), expected));
+  await openData([{ kind: "built-in", baseUrl: "http://localhost/pocket/shards/" }]);
+  await expect.poll(listed).toEqual([]);
+
+  take("model", "tiny/model.safetensors");
+  await expect.poll(listed).toEqual([expect.stringContaining("config.json is missing")]);
+  take("any", "tiny/config.json");
+  await expect.poll(listed).toEqual([]);
+
+  take("adapter", "tiny/notes.txt");
+  await expect.poll(listed).toEqual([expect.stringContaining("adapter_config.json is missing")]);
+  take("any", "tiny/adapter_config.json");
+  await expect.poll(listed).toEqual([]);
+
+  take("any", "cut.arrow");
+  await expect.poll(listed).toEqual(["No usable row in cut.arrow"]);
+  // These rows are open already.
+  report(openDemoSet("demo"));
+  await expect.poll(listed).toEqual([]);
+
+  take("any", "page.html");
+  await expect.poll(listed).toEqual(["No usable row in page.html"]);
+  take("any", "run.zip");
+  await expect.poll(listed).toEqual([]);
 });

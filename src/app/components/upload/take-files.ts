@@ -10,7 +10,7 @@ import { outdateRun } from "../../stores/reads.ts";
 import { navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { addElsewhere, addProblem, dropProblems, useSession } from "../../stores/session.ts";
+import { addElsewhere, addProblem, dropProblems, settleProblems, useSession } from "../../stores/session.ts";
 
 /** A download cache holds links, which browsers leave out of a folder. */
 const NO_FILES =
@@ -28,10 +28,23 @@ const NO_ROWS = { rows: Promise.resolve(false) };
  * @returns once opening has begun
  * @throws LabError("bad-input") when the files are not of the expected kind
  */
-export async function takeFiles(
+export function takeFiles(
   files: readonly PickedFile[],
-  expected: "model" | "adapter" | "captioner" | "any",
+  expected: Expected,
   handles: readonly FileSystemHandle[] = [],
+): Promise<typeof NO_ROWS> {
+  const cause = expected === "any" ? "data" : expected === "model" ? "model" : "adapter";
+  // These files are another attempt.
+  settleProblems(cause);
+  return about(cause, () => sortAndOpen(files, expected, handles));
+}
+
+type Expected = "model" | "adapter" | "captioner" | "any";
+
+async function sortAndOpen(
+  files: readonly PickedFile[],
+  expected: Expected,
+  handles: readonly FileSystemHandle[],
 ): Promise<typeof NO_ROWS> {
   if (!files.some(isVisible)) throw badInput(NO_FILES);
   const others = expected === "any" ? await importRuns(files) : files;
@@ -71,7 +84,6 @@ async function openModels(found: Omit<Classified, "shards">, handles: readonly F
 
 /** Opens the runs among the files, and returns the other files; a run that cannot be opened is listed. */
 async function importRuns(files: readonly PickedFile[]): Promise<readonly PickedFile[]> {
-  // These files are another attempt.
   dropProblems(({ cause }) => cause?.startsWith("import ") === true);
   const [folders, loose] = foldersWith("run.json", "run", files);
   const isRun = (folder: PickedFolder): Promise<boolean> => {
