@@ -327,6 +327,8 @@ describe("runs of this browser", () => {
     expect(await resume.getAttribute("title")).toMatch(
       /before it saved a checkpoint, so it cannot continue. Start a new run/,
     );
+    // Also without a pointer over the button.
+    await page.locator("main").getByText("before it saved a checkpoint").filter({ visible: true }).waitFor();
   });
 
   it("are offered after a reload when one was in progress: to view and to delete", async () => {

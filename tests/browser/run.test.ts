@@ -125,18 +125,18 @@ describe("rows", () => {
     await untilReady(lab.page);
   });
 
-  it("come with a model whose masks are damaged too, and back again", async () => {
+  it("stay while a preset opens the model whose masks are damaged, and bring their own model back", async () => {
     const { page } = lab;
     const loaded = () => page.locator("header").first().textContent();
-    const use = (name: string) =>
-      page
-        .getByRole("button", { name: `Use ${name}` })
-        .first()
-        .click();
-    await use("damaged masks");
+    // The damage is the model's, so Data offers no such rows.
+    const offered = page.getByRole("button", { name: /^Use / });
+    await expect.poll(() => offered.allTextContents()).not.toContain("Use damaged masks");
+    await show(page, { screen: "setup" });
+    await page.getByText("Repair masks", { exact: true }).click();
     await expect.poll(loaded).toContain("pocket damaged-model");
     await untilReady(page);
-    await use("demo shard");
+    await show(page, { screen: "data" });
+    await page.getByRole("button", { name: "Use demo shard" }).first().click();
     await expect.poll(loaded).toContain("pocket vague-model");
     await untilReady(page);
   });

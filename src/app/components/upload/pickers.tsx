@@ -5,6 +5,7 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 import { about, report } from "../../clients/lab.ts";
 import { openModel, requireIdle } from "../../clients/loading.ts";
+import { busyBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { modelOf, resumeAndShow, unsaved, useResumeNeeds } from "../../clients/run/resume.ts";
 import { pickFolder } from "../../clients/save-blob.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
@@ -98,16 +99,21 @@ export function Resume(
 ): ReactNode {
   const { run, lack = null, brief = false, ...rest } = props;
   const needs = useResumeNeeds(run, lack);
+  const busy = useBlocker(busyBlocker) !== null;
   return (
-    <Button
-      icon={<IconPlay />}
-      {...rest}
-      {...(brief && { title: `${needs?.label} (P)` })}
-      blocker={needs?.blocker ?? null}
-      onClick={() => report(resumeAndShow(run, openRowsOf))}
-    >
-      {brief ? "Resume" : needs?.label}
-    </Button>
+    <>
+      <Button
+        icon={<IconPlay />}
+        {...rest}
+        {...(brief && { title: `${needs?.label} (P)` })}
+        blocker={needs?.blocker ?? null}
+        onClick={() => report(resumeAndShow(run, openRowsOf))}
+      >
+        {brief ? "Resume" : needs?.label}
+      </Button>
+      {/* What only the user can change. */}
+      {!brief && !busy && needs?.blocker != null && <small className="warn">{needs.blocker}</small>}
+    </>
   );
 }
 

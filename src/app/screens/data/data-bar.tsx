@@ -191,11 +191,14 @@ export function OpenButtons({ demo = false }: { readonly demo?: boolean }): Reac
   return (
     <>
       {!demo && <OpenFiles />}
-      {DEMO_SETS.map(({ name, preset }) => (
-        <Button key={preset} onClick={() => report(openDemoSet(preset))}>
-          Use {name}
-        </Button>
-      ))}
+      {DEMO_SETS.map(
+        ({ name, preset }) =>
+          name !== undefined && (
+            <Button key={preset} onClick={() => report(openDemoSet(preset))}>
+              Use {name}
+            </Button>
+          ),
+      )}
     </>
   );
 }

@@ -50,8 +50,8 @@ export interface LoopPreset {
 
 /** Rows that come with the page. */
 export interface DemoSet {
-  /** On the button that opens them. */
-  readonly name: string;
+  /** On the button that opens them; absent where another set has the same rows. */
+  readonly name?: string;
   /** Path below public. */
   readonly rows: string;
 }

@@ -26,7 +26,7 @@ export const CAPTION_MASK = {
       name: "repair",
       title: "Repair masks",
       pocketModel: "damaged-model",
-      demoSet: { name: "damaged masks", rows: "pocket/shards/" },
+      demoSet: { rows: "pocket/shards/" },
       summary: "Loop 2 alone, from a pocket model whose masks were damaged: it learns from captions where objects are",
       evidence:
         "With every tested seed METEOR of held-out rows rises by about 0.04 and their IoU by about 0.09 in 40 steps; with shuffled rewards neither does",
