@@ -11,7 +11,7 @@ import type { MountedFolder } from "./readers/reader.ts";
 import { adaptRow, picturesOf } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
-import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
+import { listShards, nothingFound, readDescription, type ShardPath, whyLeft } from "./shards.ts";
 import { type FindFile, inOwnFolder, siblingsOf } from "./siblings.ts";
 import { type Layout, layoutOf } from "./tables/identify.ts";
 import { type FoundTable, listTables, type TableList } from "./tables/list-tables.ts";
@@ -206,7 +206,8 @@ async function openAll(dropped: ByteFolder, used: Set<string>, options: RegionSe
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
   if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) {
-    skipped.push(oneLine(nothingFound(folder, found.ignored, MOUNT !== undefined)));
+    const left = others.filter(({ name }) => whyLeft(name) !== undefined);
+    skipped.push(oneLine(nothingFound(folder, [...left, ...found.ignored], MOUNT !== undefined)));
   }
   const splits = chooseSplits([...shards, ...found.tables], (path) => options.split ?? mappingOf(mapping, path).split);
   const otherSplit = [...splits.others].map(([name, split]) => ({ name, reason: `of the split ${split}`, split }));

@@ -1,8 +1,10 @@
+import { PLUGIN_READERS } from "../../plugins/readers.ts";
 import { addTo } from "../bytes/collections.ts";
 import { isRecord, readJson } from "../bytes/json.ts";
 import { type ByteFolder, directoryOf } from "../bytes/source.ts";
 import { plainLine, shortened } from "../errors.ts";
 import type { SkippedRow } from "./sample.ts";
+import { ARCHIVE } from "./siblings.ts";
 import { isMappingFile } from "./tables/mapping.ts";
 
 /** A used file, with the split of its directory. */
@@ -91,9 +93,11 @@ export function nothingFound(
   const [first] = unused;
   const because = (reason: string): SkippedRow => ({ file: "", row: -1, column: "", reason });
   if (first !== undefined) return because(`${first.name} has ${first.reason}`);
-  const endings = new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))));
+  // An opened archive is a directory.
+  const paths = folder.paths.filter((path) => !archives || !ARCHIVE.test(path));
+  const endings = new Set(paths.map((path) => path.slice(path.lastIndexOf("."))));
   const kinds = shortened([...endings].slice(0, 5).join(", "), LONGEST_KINDS);
-  const { length } = folder.paths;
+  const { length } = paths;
   const found =
     length === 0
       ? "the folder is empty"
@@ -111,18 +115,25 @@ const PICTURE = /\.(jpe?g|png|webp|gif|bmp|tiff?)$/i;
 
 function isData(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1);
-  return SHARD.test(name) && !name.startsWith("cache-") && name !== "indices.arrow";
+  return SHARD.test(name) && !name.startsWith("cache-") && name !== "indices.arrow" && whyLeft(path) === undefined;
+}
+
+/** Why a file is left unread for its name; undefined if it is not. */
+export function whyLeft(path: string): string | undefined {
+  return PLUGIN_READERS.flatMap(({ leaves }) => leaves).find((one) => one.path.test(path))?.reason;
 }
 
 function whyIgnored(path: string, hasList: boolean): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
+  const left = whyLeft(path);
+  if (left !== undefined) return left;
   if (SHARD.test(name))
     return hasList ? "not listed in state.json" : "a leftover of map or shuffle, not part of the data";
   if (name === "state.json" || name === "dataset_info.json" || name === "dataset_dict.json")
     return "describes the shards";
   if (isMappingFile(name)) return "names the columns of the files";
   if (PICTURE.test(name)) return "a picture, read if a row names it";
-  if (/\.(tar|zip)$/i.test(name)) return "an archive, opened as a directory";
+  if (ARCHIVE.test(name)) return "an archive, opened as a directory";
   if (/\.(csv|tsv)$/i.test(name)) return "a table as text; write its rows as Parquet or JSON lines";
   if (/\.(gz|tgz|bz2|xz|zst|7z|rar)$/i.test(name)) return "compressed as a whole; unpack it";
   return "not of a kind that holds rows";

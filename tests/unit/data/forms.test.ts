@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { strToU8, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
@@ -11,6 +12,7 @@ import { samplesOf } from "../../../src/engine/data/readers/samples.ts";
 import { parsePython } from "../../../src/engine/data/records/records.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
+import { whyNoRow } from "../../../src/engine/data/set-info.ts";
 import { readPickle } from "../../../src/plugins/pickle/pickle.ts";
 import * as forms from "../../support/data-forms.ts";
 import { boxMask, counting, jpg, maskPng, png } from "./make.ts";
@@ -524,4 +526,25 @@ test("rows in an arrangement that is not read are ignored with what to write ins
     },
     { name: "metadata.csv", reason: "a table as text; write its rows as Parquet or JSON lines" },
   ]);
+});
+
+test("exports of this lab that hold no rows are named with the place that opens them", async () => {
+  const text = new TextEncoder().encode("of no importance");
+  const completions = await openRegionSet(memoryFolder({ "run/completions/completions_00001.parquet": text }));
+  expect(whyNoRow(completions.skipped, ["run"])).toMatch(
+    /^No usable row in run: .*completions_00001\.parquet has completions of a run.* Runs → Open completions…$/,
+  );
+  const config = JSON.stringify({ peft_type: "LORA", r: 8, lora_alpha: 16, target_modules: ["wqkv"] });
+  const adapter = await openRegionSet(
+    memoryFolder({ "peft.zip/run/adapter_config.json": config, "peft.zip/run/README.md": "" }),
+  );
+  expect(whyNoRow(adapter.skipped, ["peft.zip"])).toMatch(
+    /^No usable row in peft\.zip: .*adapter, not rows\. Unpack the archive and drop/,
+  );
+});
+
+test("an opened archive is not counted among the files without rows", async () => {
+  const zip = zipSync({ "a.txt": strToU8("a"), "b.csv": strToU8("b") });
+  const { skipped } = await openRegionSet(memoryFolder({ "set.zip": zip }));
+  expect(whyNoRow(skipped, ["set.zip"])).toMatch(/: 2 files of other kinds \(\.txt, \.csv\)$/);
 });

@@ -15,6 +15,7 @@ import { fieldsText } from "../readers/rows.ts";
 import { recogniseSamples, samplesOf, sampleTable } from "../readers/samples.ts";
 import { openRecords, type Records, unlessDamaged } from "../records/records.ts";
 import type { SkippedRow } from "../sample.ts";
+import { whyLeft } from "../shards.ts";
 import { ARCHIVE } from "../siblings.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
 import { rolesFound } from "./schema.ts";
@@ -174,8 +175,8 @@ async function openFile(
   { split, signal }: { readonly split?: string | undefined; readonly signal?: AbortSignal | undefined },
 ): Promise<{ readonly ignored: string } | ReadFile> {
   await refusePointer(source);
-  const left = PLUGIN_READERS.flatMap(({ leaves }) => leaves).find((one) => one.path.test(path));
-  if (left !== undefined) return { ignored: left.reason };
+  const left = whyLeft(path);
+  if (left !== undefined) return { ignored: left };
   const top = await openRecords(source, signal);
   if (top === undefined || top.length === 0) {
     if (top?.problem !== undefined) throw badInput(top.problem, path);
