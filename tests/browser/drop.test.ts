@@ -30,6 +30,9 @@ beforeAll(async () => {
     mkdirSync(join(place, path, ".."), { recursive: true });
     writeFileSync(join(place, path), writeRegionShard(Array.from({ length: rows }, () => row())));
   }
+  mkdirSync(join(place, "unusable"));
+  writeFileSync(join(place, "unusable/a.arrow"), writeRegionShard([row({}, "")]));
+  writeFileSync(join(place, LONG), writeRegionShard([row(), row(), row()]));
   const blue = row({ image: { bytes: png(32, 24, 255), path: "a.jpg" } });
   mkdirSync(join(place, "blue"));
   writeFileSync(join(place, "blue/a.arrow"), writeRegionShard([blue, row()]));
@@ -42,6 +45,9 @@ afterAll(async () => {
   await lab.close();
   rmSync(place, { recursive: true, force: true });
 });
+
+/** A file with a name longer than a small window is wide. */
+const LONG = `${"a-set-of-photographs-".repeat(4)}.arrow`;
 
 /** A title of one long word, as nobody expects it. */
 const TITLE = "verylongword".repeat(20);
@@ -308,13 +314,23 @@ testWith("archives")(
 it("rows of the user that rows of the page replace are offered again", async () => {
   const { page } = lab;
   await show(page, { screen: "data" });
-  await page.getByTestId("pick-shard-files").setInputFiles([join(place, "one/train/b.arrow")]);
+  await page.getByTestId("pick-shard-files").setInputFiles([join(place, LONG)]);
   await rowsAre(3);
   await page.getByRole("button", { name: "Use demo shard" }).click();
   await rowsAre(320);
   const offer = page.getByTestId("last-time");
-  await expect.poll(() => offer.textContent()).toMatch(/^Last time: b\.arrow/);
-  await offer.getByRole("button", { name: "Open b.arrow" }).click();
+  await expect.poll(() => offer.textContent()).toContain(`Last time: ${LONG}`);
+  const open = offer.getByRole("button", { name: `Open ${LONG}` });
+  // In a small window nothing is cut, and the notice is closed beside it.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const [whole, button, close] = await Promise.all(
+    [offer, open, offer.getByRole("button", { name: "Dismiss" })].map((one) => one.boundingBox()),
+  );
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  expect((button?.x ?? 0) + (button?.width ?? 0)).toBeLessThan(close?.x ?? 0);
+  expect((close?.x ?? 0) + (close?.width ?? 0)).toBeLessThanOrEqual((whole?.x ?? 0) + (whole?.width ?? 0));
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open.click();
   await rowsAre(3);
   await expect.poll(() => offer.count()).toBe(0);
 });
@@ -335,6 +351,17 @@ const keptNames = (): Promise<unknown[]> =>
         };
       }),
   );
+
+it("files without a usable row are not offered at the next visit", async () => {
+  const { page } = lab;
+  await show(page, { screen: "data" });
+  await drag(["unusable"], "dragEnter", "dragOver", "drop");
+  await page.getByRole("heading", { name: "No usable rows in these files" }).waitFor();
+  await drag(["one/train"], "dragEnter", "dragOver", "drop");
+  await rowsAre(7);
+  await expect.poll(keptNames).toContain("data train: train");
+  expect(await keptNames()).not.toContain("data unusable: unusable");
+});
 
 it("a folder that was opened by hand is offered at the next visit, and one click opens it", async () => {
   const { page } = lab;

@@ -40,8 +40,8 @@ function Notice(props: {
 }): ReactNode {
   const { testId, role = "status", children, onDismiss } = props;
   return (
-    <div className={`row wrap gap-2 ${styles.notice}`} role={role} data-testid={testId}>
-      {children}
+    <div className={`row gap-2 ${styles.notice}`} role={role} data-testid={testId}>
+      <div className="row wrap gap-2 grow min-0 anywhere">{children}</div>
       {onDismiss !== undefined && (
         <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" title="Dismiss" onClick={onDismiss} />
       )}

@@ -67,7 +67,10 @@ async function sortAndOpen(
   // Refused files change neither the rows nor the screen.
   const leads = !isActive(useRun.getState().state);
   const data = openData(shards, null, () => leads && navigate({ screen: "data", row: null }));
-  report(data.then((name) => keepFolder({ kind: "data", name, handles: kept, at: Date.now() })));
+  const keep = async (name: string): Promise<void> => {
+    if (useSession.getState().rows.length > 0) await keepFolder({ kind: "data", name, handles: kept, at: Date.now() });
+  };
+  report(data.then(keep));
   return { rows: data.then(() => true).catch(() => false) };
 }
 
