@@ -7,7 +7,7 @@ import type { CDPSession } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
-import type { KeptFolder } from "../../src/app/components/upload/take-files.ts";
+import type { KeptFolder } from "../../src/engine/storage/kept-folders.ts";
 import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 import { arePluggedIn, testWith } from "../support/plugins.ts";
 import { png, row } from "../unit/data/make.ts";
@@ -425,4 +425,19 @@ it("a folder whose permission has lapsed is asked for by that click alone, and a
   expect(await clicks()).toEqual([true, true]);
   // The refusal goes once the folder is open.
   await expect.poll(async () => (await problems(page)).join()).not.toMatch(/may not read/);
+});
+
+it("the tools of a chart cover neither its title nor those beside it, also in a narrow one", async () => {
+  const { page } = lab;
+  await show(page, { screen: "train", run: "", metrics: "loop1/completions/max_terminated_length" });
+  const chart = page.getByTestId("chart-metric-loop1/completions/max_terminated_length");
+  await chart.scrollIntoViewIfNeeded();
+  await chart.evaluate((element) => element.setAttribute("style", "width: 180px"));
+  await chart.hover();
+  const title = await chart.locator("h2").boundingBox();
+  for (const tool of await chart.locator("[data-copies] button").all()) {
+    const box = await tool.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual((title?.y ?? 0) + 1);
+    await tool.click({ trial: true });
+  }
 });

@@ -50,6 +50,11 @@ describe("TRL's names", () => {
       .toEqual(['there is no setting "use_vllm"']);
     await lab.page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     expect(await settings()).toMatchObject({ numGenerations: 6 });
+    await pick("bad.json", '{"numGenerations": 5, "temperature": -1}');
+    await expect
+      .poll(async () => (await problems(lab.page))[0])
+      .toMatch(/^bad\.json: temperature .*; the settings are kept$/);
+    expect(await settings()).toMatchObject({ numGenerations: 6 });
     await pick("grpo.yaml", "num_generations: 5\nmax_steps: 9\nsave_steps: 3 # as before\neval_strategy: no\n");
     await expect.poll(async () => (await problems(lab.page))[0]).toMatch(/^grpo\.yaml: Other names were translated: /);
     expect(await settings()).toMatchObject({ numGenerations: 5, steps: 9, saveSteps: 3, evalSteps: 0 });

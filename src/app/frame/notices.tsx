@@ -1,5 +1,6 @@
 /** Notices below the screen: each says what happened and offers what to do about it. */
 import { type ReactNode, useEffect, useState } from "react";
+import { type KeptFolder, keptFolders } from "../../engine/storage/kept-folders.ts";
 import { report } from "../clients/lab.ts";
 import { builtInRows, demoRows, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
 import { deleteRun, findInterrupted, forgetInterrupted, untilReleased } from "../clients/run/interrupted.ts";
@@ -8,7 +9,7 @@ import { useRowsOpen, useViewedRun } from "../components/rollout/use-viewed-run.
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconStop } from "../components/ui/icons.tsx";
 import { openKept, openRowsOf, Resume, takeSettingsOf } from "../components/upload/pickers.tsx";
-import { IMPORT, type KeptFolder, keptFolders } from "../components/upload/take-files.ts";
+import { IMPORT } from "../components/upload/take-files.ts";
 import { useAsync } from "../components/use-async.ts";
 import { jobKind, startJob, useRunning } from "../stores/jobs.ts";
 import { navigate, useRoute } from "../stores/route.ts";

@@ -31,6 +31,7 @@ export async function readJson(source: ByteSource): Promise<unknown> {
  */
 export function parseJson(text: string, subject: string): unknown {
   const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  if (plain.trim() === "") throw badInput(`${named(subject)} is empty`, subject);
   if (nestedDeeper(plain, MAX_DEPTH)) {
     throw badInput(`${named(subject)} is nested deeper than ${MAX_DEPTH} levels`, subject);
   }

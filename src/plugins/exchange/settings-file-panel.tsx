@@ -9,6 +9,7 @@ import { weightKey } from "../../engine/config/groups/reward-weights.ts";
 import { requireConfig, SkippableSettings } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
+import { LabError } from "../../engine/errors.ts";
 import { LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
 import { readSettingsFile, settingsText } from "./settings-file.ts";
 
@@ -17,10 +18,21 @@ async function importConfig(file: File, skip: boolean): Promise<void> {
   const record = readSettingsFile(settingsText(new Uint8Array(await file.arrayBuffer()), file.name), file.name);
   const base = presetConfig(useSession.getState().preset);
   const tell = (message: string): void => addProblem({ code: "bad-config", message, subject: file.name });
-  const config = requireConfig(record, base, file.name, tell, skip);
+  const config = required(() => requireConfig(record, base, file.name, tell, skip));
   const answer = await askConsent(config, file.name, true);
   if (answer === "cancel") return;
   changeConfig(answer === "allow" ? config : { ...config, ...ownReach() });
+}
+
+/** Says of refused settings what was kept; those that can be skipped are offered instead. */
+function required<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof LabError) || thrown instanceof SkippableSettings) throw thrown;
+    const { code, message, subject, list } = thrown;
+    throw new LabError(code, `${message}; the settings are kept`, { ...(subject !== undefined && { subject }), list });
+  }
 }
 
 /** Judge and custom reward of the current settings, kept if those of the file are rejected. */

@@ -14,7 +14,7 @@ describe("metrics that can be picked", () => {
 
   it("get a chart with loop, unit and digits of the table", () => {
     expect(metricChart("loop2/clip_ratio/low_mean")).toMatchObject({
-      title: "clip ratio low mean",
+      title: "Clip ratio low mean",
       picked: "loop2/clip_ratio/low_mean",
       range: [0, 1],
       series: [{ metrics: ["loop2/clip_ratio/low_mean"], label: "loop 2", loop: 2, colour: 1, decimals: "compact" }],

@@ -4,6 +4,7 @@ import { report } from "../../../src/app/clients/lab.ts";
 import { followCauses, openData, openDemoSet } from "../../../src/app/clients/loading.ts";
 import { IMPORT, takeFiles } from "../../../src/app/components/upload/take-files.ts";
 import { runningOf } from "../../../src/app/stores/jobs.ts";
+import { useRoute } from "../../../src/app/stores/route.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
@@ -142,6 +143,7 @@ it("an error goes when something of its kind opens, however that is opened", asy
   await expect.poll(listed).toEqual([expect.stringContaining("adapter_config.json is missing")]);
   take("any", "tiny/adapter_config.json");
   await expect.poll(listed).toEqual([]);
+  await expect.poll(() => useRoute.getState().screen).toBe("setup");
 
   take("any", "cut.arrow");
   await expect.poll(listed).toEqual(["No usable row in cut.arrow"]);

@@ -81,6 +81,12 @@ describe("JSON at the door", () => {
     expect(sentence(() => parseJsonAs(text, PERSON, "a.json"))).toBe(said);
   });
 
+  it("is refused as empty where it has no value", () => {
+    for (const text of ["", " \n", "\uFEFF"]) {
+      expect(sentence(() => parseJson(text, "a.json"))).toBe("a.json is empty");
+    }
+  });
+
   it("is refused when it is cut off, however long it is", () => {
     expect(sentence(() => parseJson(`{"a": "${"z".repeat(1e6)}`, "a.json"))).toMatch(/^a\.json is not valid JSON: /);
   });

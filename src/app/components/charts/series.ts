@@ -4,7 +4,7 @@ import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
 import type { LoopId } from "../../../engine/runs/rollouts/records.ts";
 import type { Axis } from "../../stores/route-text.ts";
-import { compact, fixed, formatBytes, formatSeconds } from "../../styles/format.ts";
+import { compact, fixed, formatBytes, formatSeconds, sentence } from "../../styles/format.ts";
 
 /** Data source of a chart: columns of equal length over ascending steps, from the live store or a stored run. */
 export interface MetricSource {
@@ -268,10 +268,10 @@ export function metricsOf(specs: readonly ChartSpec[]): readonly string[] {
   return specs.flatMap(({ series }) => series.flatMap(({ metrics }) => metrics));
 }
 
-/** A metric's name as words: "loopN/completions/mean_length" is "mean length, loop N". */
+/** A metric's name as words: "loopN/completions/mean_length" is "Mean length, loop N". */
 export function metricTitle(name: string): string {
   const [, loop, own = name] = /^loop(\d)\/(.+)$/u.exec(name) ?? [];
-  const words = own.replace(/^completions\//u, "").replace(/[/_]+/gu, " ");
+  const words = sentence(own.replace(/^completions\//u, "").replace(/[/_]+/gu, " "));
   return loop === undefined ? words : `${words}, loop ${loop}`;
 }
 

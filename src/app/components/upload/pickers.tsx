@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { badInput, quote } from "../../../engine/errors.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import { type KeptFolder, keptFolders } from "../../../engine/storage/kept-folders.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 import { about, report } from "../../clients/lab.ts";
 import { openModel, requireIdle } from "../../clients/loading.ts";
@@ -15,7 +16,7 @@ import { Button, type ButtonProps } from "../ui/button.tsx";
 import { IconPlay } from "../ui/icons.tsx";
 import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
 import styles from "./pickers.module.css";
-import { classifyPicked, isOfFiles, type KeptFolder, keptFolders, takeFiles } from "./take-files.ts";
+import { classifyPicked, isOfFiles, takeFiles } from "./take-files.ts";
 
 type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter" | "captioner";
 

@@ -1,5 +1,6 @@
 import type { DataCalls } from "../../../../workers/data.ts";
 import { badInput } from "../../../engine/errors.ts";
+import { keepFolder } from "../../../engine/storage/kept-folders.ts";
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
 import type { Calls } from "../../../protocol/rpc.ts";
 import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
@@ -62,7 +63,10 @@ async function sortAndOpen(
   const kept = handles.filter(({ name }) => others.some(({ path }) => isInside(path, name)));
   if (expected === "model" && models.length === 0)
     throw badInput("These files are not a checkpoint folder: config.json is missing. The open model is kept");
-  report(openModels({ models, adapters: expected === "model" ? [] : adapters }, kept));
+  const loading = openModels({ models, adapters: expected === "model" ? [] : adapters }, kept);
+  // Setup names the open adapter, other screens do not.
+  const alone = expected === "any" && adapters.length > 0 && shards.length === 0;
+  report(alone ? loading.then(() => navigate({ screen: "setup" })) : loading);
   if (expected === "model" || shards.length === 0) return NO_ROWS;
   // Refused files change neither the rows nor the screen.
   const leads = !isActive(useRun.getState().state);
@@ -186,55 +190,3 @@ const lastPart = (folder: string): string => folder.slice(folder.lastIndexOf("/"
 const topOf = (path: string): string => (path.includes("/") ? path.slice(0, path.indexOf("/")) : "");
 const isInside = (folder: string, root: string): boolean =>
   root === "" || folder === root || folder.startsWith(`${root}/`);
-
-/** Folders that the user opened, kept in this browser, so that one click opens them again after a reload. */
-
-/** What was opened from disk under a name, and when. */
-export interface KeptFolder {
-  readonly kind: "data" | "model";
-  readonly name: string;
-  readonly handles: readonly FileSystemHandle[];
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-}
-
-const STORE = "folders";
-
-const settled = <T>(request: IDBRequest<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error ?? new Error("IndexedDB failed"));
-  });
-
-/** What stands for a database that the browser refuses, as in private windows. */
-const unlessRefused =
-  <T>(value: T) =>
-  (thrown: unknown): T => {
-    if (thrown instanceof DOMException) return value;
-    throw thrown;
-  };
-
-async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
-  const opening = indexedDB.open("sa2va-lab", 1);
-  opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
-  const database = await settled(opening);
-  try {
-    return await settled(work(database.transaction(STORE, mode).objectStore(STORE)));
-  } finally {
-    database.close();
-  }
-}
-
-/** Keeps the handles of what was opened; without handles, or where the browser stores nothing, it does nothing. */
-export async function keepFolder(folder: KeptFolder): Promise<void> {
-  if (folder.handles.length === 0) return;
-  await inStore("readwrite", (store) => store.put(folder, `${folder.kind} ${folder.name}`)).catch(
-    unlessRefused(undefined),
-  );
-}
-
-/** Kept folders, newest first; none where the browser stores nothing. */
-export async function keptFolders(): Promise<readonly KeptFolder[]> {
-  const all = await inStore<KeptFolder[]>("readonly", (store) => store.getAll()).catch(unlessRefused([]));
-  return all.sort((a, b) => b.at - a.at);
-}
