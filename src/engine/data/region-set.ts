@@ -11,10 +11,10 @@ import type { MountedFolder } from "./readers/reader.ts";
 import { adaptRow, picturesOf } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
-import { listShards, nothingFound, readDescription, type ShardPath, whyLeft } from "./shards.ts";
+import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
 import { type FindFile, inOwnFolder, siblingsOf } from "./siblings.ts";
 import { type Layout, layoutOf } from "./tables/identify.ts";
-import { type FoundTable, listTables, type TableList } from "./tables/list-tables.ts";
+import { type FoundTable, listTables, type TableList, whyLeft } from "./tables/list-tables.ts";
 import { type DataMapping, everyOf, MAPPING_FILE, mappingOf, readMapping } from "./tables/mapping.ts";
 import { openTable } from "./tables/open-table.ts";
 import { type Adapter, chooseAdapter, partNames, type Role, schemaText, type WantedColumns } from "./tables/schema.ts";
@@ -188,7 +188,7 @@ async function openAll(dropped: ByteFolder, used: Set<string>, options: RegionSe
   const pace = paced("reading the rows", options.signal);
   const mounted = await openArchives(dropped, options.signal);
   const { folder } = mounted;
-  const { shards, ignored: others, problems } = await listShards(folder);
+  const { shards, ignored: others, problems } = await listShards(folder, whyLeft);
   const skipped: SkippedRow[] = [...mounted.problems, ...problems];
   const mapping =
     options.mapping ??

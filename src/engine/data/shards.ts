@@ -1,4 +1,3 @@
-import { PLUGIN_READERS } from "../../plugins/readers.ts";
 import { addTo } from "../bytes/collections.ts";
 import { isRecord, readJson } from "../bytes/json.ts";
 import { type ByteFolder, directoryOf } from "../bytes/source.ts";
@@ -28,8 +27,12 @@ export const byName = (a: string, b: string): number => collator.compare(a, b) |
  * Chooses the shards of a dropped folder. In a directory with a `state.json` its file list decides. Otherwise every
  * Arrow and Parquet file counts, sorted by name, except the leftovers `cache-*.arrow` and `indices.arrow`. Directories
  * follow in natural order (Part2 before Part10); the splits of a `dataset_dict.json` are directories.
+ * @param whyLeft why a file is left unread for its name; undefined if it is not
  */
-export async function listShards(folder: ByteFolder): Promise<ShardList> {
+export async function listShards(
+  folder: ByteFolder,
+  whyLeft: (path: string) => string | undefined,
+): Promise<ShardList> {
   const shards: ShardPath[] = [];
   const ignored: { name: string; reason: string }[] = [];
   const problems: SkippedRow[] = [];
@@ -43,7 +46,11 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
     if (listed !== undefined) listedIn.add(directory);
     const present = listed?.filter((path) => folder.get(path) !== undefined);
     // A list whose files are all missing belongs to other files, so the names decide.
-    const chosen = new Set(present !== undefined && present.length > 0 ? present : paths.filter(isData).sort(byName));
+    const chosen = new Set(
+      present !== undefined && present.length > 0
+        ? present
+        : paths.filter((path) => isData(path) && whyLeft(path) === undefined).sort(byName),
+    );
     const missing =
       present !== undefined && present.length > 0 ? (listed ?? []).filter((path) => !chosen.has(path)) : [];
     if (missing.length > 0) {
@@ -52,7 +59,8 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
     }
     for (const path of chosen) shards.push({ path, split: splits.get(directory) });
     for (const path of paths) {
-      if (!chosen.has(path)) ignored.push({ name: path, reason: whyIgnored(path, present !== undefined) });
+      if (chosen.has(path)) continue;
+      ignored.push({ name: path, reason: whyLeft(path) ?? whyIgnored(path, present !== undefined) });
     }
   }
   return { shards, ignored, problems: [...problems, ...missingShards(folder, listedIn)] };
@@ -115,18 +123,11 @@ const PICTURE = /\.(jpe?g|png|webp|gif|bmp|tiff?)$/i;
 
 function isData(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1);
-  return SHARD.test(name) && !name.startsWith("cache-") && name !== "indices.arrow" && whyLeft(path) === undefined;
-}
-
-/** Why a file is left unread for its name; undefined if it is not. */
-export function whyLeft(path: string): string | undefined {
-  return PLUGIN_READERS.flatMap(({ leaves }) => leaves).find((one) => one.path.test(path))?.reason;
+  return SHARD.test(name) && !name.startsWith("cache-") && name !== "indices.arrow";
 }
 
 function whyIgnored(path: string, hasList: boolean): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
-  const left = whyLeft(path);
-  if (left !== undefined) return left;
   if (SHARD.test(name))
     return hasList ? "not listed in state.json" : "a leftover of map or shuffle, not part of the data";
   if (name === "state.json" || name === "dataset_info.json" || name === "dataset_dict.json")

@@ -15,7 +15,6 @@ import { fieldsText } from "../readers/rows.ts";
 import { recogniseSamples, samplesOf, sampleTable } from "../readers/samples.ts";
 import { openRecords, type Records, unlessDamaged } from "../records/records.ts";
 import type { SkippedRow } from "../sample.ts";
-import { whyLeft } from "../shards.ts";
 import { ARCHIVE } from "../siblings.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
 import { rolesFound } from "./schema.ts";
@@ -166,6 +165,11 @@ function sameRefs(a: ReadFile, b: ReadFile): boolean {
   if (a.partition === undefined || b.partition === undefined || a.used?.join() !== b.used?.join()) return false;
   const [one, two] = [a.partition.refs, b.partition.refs];
   return 2 * [...one].filter((ref) => two.has(ref)).length > Math.min(one.size, two.size);
+}
+
+/** Why a file is left unread for its name; undefined if it is not. */
+export function whyLeft(path: string): string | undefined {
+  return PLUGIN_READERS.flatMap(({ leaves }) => leaves).find((one) => one.path.test(path))?.reason;
 }
 
 async function openFile(
