@@ -100,20 +100,21 @@ export function Resume(
 ): ReactNode {
   const { run, lack = null, brief = false, ...rest } = props;
   const needs = useResumeNeeds(run, lack);
-  const busy = useBlocker(busyBlocker) !== null;
+  const busy = useBlocker(busyBlocker);
+  const blocker = needs?.blocker ?? null;
   return (
     <>
       <Button
         icon={<IconPlay />}
         {...rest}
         {...(brief && { title: `${needs?.label} (P)` })}
-        blocker={needs?.blocker ?? null}
+        blocker={blocker}
         onClick={() => report(resumeAndShow(run, openRowsOf))}
       >
         {brief ? "Resume" : needs?.label}
       </Button>
       {/* What only the user can change. */}
-      {!brief && !busy && needs?.blocker != null && <small className="warn">{needs.blocker}</small>}
+      {!brief && blocker !== busy && <small className="warn">{blocker}</small>}
     </>
   );
 }
