@@ -5,8 +5,8 @@
 import { type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { NextPhase, Phase } from "../../../engine/rl/run/events.ts";
-import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { generatedText, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { generatedText, groupToFollow, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { InSlices } from "../../components/in-parts.tsx";
 import { LAYER_COLOURS, SAMPLED_COLOUR } from "../../components/mask/layers.ts";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
@@ -88,7 +88,7 @@ export function useInspected(run: ViewedRun): Inspected | null {
     const group =
       groups.find(({ rollouts }) => rollouts.some(isAsked)) ??
       groups.find((one) => groupKey(one) === place?.group) ??
-      (follows ? followedGroup(groups, loop) : groups[0]) ??
+      (follows ? groupToFollow(groups, loop) : groups[0]) ??
       null;
     const rollouts = group === null ? [] : sortRollouts(group.rollouts, "reward");
     const chosen = group?.step === present && rollouts.some(isAsked);
@@ -105,17 +105,6 @@ export function useInspected(run: ViewedRun): Inspected | null {
       problem: stored.problem,
     };
   }, [supervised, asked, explain, follows, loop, drawn, shown, stored, present, before, next]);
-}
-
-/**
- * The group that is followed phase by phase: the first of the loop whose phase ran last that has not the same reward for all.
- * @param loop null after a phase of all loops, which stays at the last one
- */
-function followedGroup(groups: readonly GroupRecord[], loop: LoopId | null): GroupRecord | undefined {
-  const own = groups.filter((group) => group.loop === (loop ?? groups.at(-1)?.loop));
-  const all = own.length > 0 ? own : groups;
-  const teaches = ({ rollouts }: GroupRecord): boolean => rollouts.some(({ reward }) => reward !== rollouts[0]?.reward);
-  return all.find(teaches) ?? all[0];
 }
 
 /** Phases of a step before its first rollouts. */
@@ -343,20 +332,15 @@ function toggleLayer(layer: LayerKey): void {
 /** Switches of the mask layers, each with its number key and colour. */
 function LayerToggles(props: { readonly rollout: RolloutRecord; readonly layers: ReadonlySet<LayerKey> }): ReactNode {
   const { rollout, layers } = props;
-  const missing: Readonly<Record<LayerKey, boolean>> = {
-    given: false,
-    answer: rollout.predictedMask === null,
-    difference: rollout.predictedMask === null,
-    sampled: noisyMask(rollout) === null,
-  };
+  const maskOf = (key: LayerKey) => (key === "sampled" ? noisyMask(rollout) : rollout.predictedMask);
   return LAYER_KEYS.map((key, at) =>
-    (key === "sampled" && missing.sampled) || (key !== "given" && aboutLoop(rollout.loop).mask === null) ? null : (
+    key !== "given" && (aboutLoop(rollout.loop).mask === null || (key === "sampled" && maskOf(key) === null)) ? null : (
       <button
         key={key}
         type="button"
         className={`inline-flex align-centre muted small framed round-m clear pointer ${styles.layer}`}
         aria-pressed={layers.has(key)}
-        disabled={missing[key]}
+        disabled={key !== "given" && maskOf(key) === null}
         title={layerName(key, rollout.loop)}
         onClick={() => toggleLayer(key)}
       >

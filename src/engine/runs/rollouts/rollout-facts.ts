@@ -1,8 +1,8 @@
-/** Facts about a sampled or stored rollout that rewards use. */
+/** Facts about sampled or stored rollouts that rewards and screens use. */
 import type { Rle } from "../../data/mask/rle.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../../rl/loops/abouts.ts";
-import type { ActionRecord, Rollout, RolloutRecord } from "./records.ts";
+import type { ActionRecord, GroupRecord, Rollout, RolloutRecord } from "./records.ts";
 
 /** The generated text that is rewarded; null when there was nothing to describe. */
 export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "captionPrime">): string | null {
@@ -45,4 +45,16 @@ export function noisyMask(rollout: MaskFields): Rle | null {
 /** What a term adds to the reward: value times weight; null for a missing value. */
 export function termContribution({ value, weight }: RewardTerm): number | null {
   return value === null ? null : value * weight;
+}
+
+/**
+ * The group of a step to follow phase by phase: the loop's first whose rewards differ, else its first.
+ * @param groups of a step so far
+ * @param loop whose phase ran last; null after a phase of all loops, which stays at the last one
+ */
+export function groupToFollow(groups: readonly GroupRecord[], loop: LoopId | null): GroupRecord | undefined {
+  const own = groups.filter((group) => group.loop === (loop ?? groups.at(-1)?.loop));
+  const all = own.length > 0 ? own : groups;
+  const teaches = ({ rollouts }: GroupRecord): boolean => rollouts.some(({ reward }) => reward !== rollouts[0]?.reward);
+  return all.find(teaches) ?? all[0];
 }
