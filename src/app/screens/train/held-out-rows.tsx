@@ -81,7 +81,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
                 <Answer key={n} answer={answer} row={row} scored={answers.length > 1} onPress={onOpen} />
               ))}
             </div>
-            {answers.length === 1 && <span className="anywhere">{answers[0]?.caption || "–"}</span>}
+            {answers.length === 1 && <span className="anywhere">{answers[0]?.caption || "no caption"}</span>}
           </div>
         ))}
       </div>
@@ -145,7 +145,7 @@ function Answer(props: {
   const { answer, scored, ...rest } = props;
   return (
     <div>
-      <AnswerFigure {...rest} answer={answer} label={`${answer.caption || "empty"}, ${fixed(answer.score, 3)}`} />
+      <AnswerFigure {...rest} answer={answer} label={`${answer.caption || "no caption"}, ${fixed(answer.score, 3)}`} />
       {scored && <b className="block small text-right">{scoreText(answer.score)}</b>}
     </div>
   );
