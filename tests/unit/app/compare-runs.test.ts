@@ -110,6 +110,7 @@ describe("charts of a comparison", () => {
     expect(found.map(({ metric }) => metric)).toEqual([joinedName("b", "loop1/entropy")]);
     expect(chosenChart("loop1/completions/mean_length", runs).title).toBe("Mean length of loop 1");
     expect(chosenChart("step_time", runs).title).toBe("Step time");
+    expect(chosenChart("loop1/kl", runs).title).toBe("KL of loop 1");
   });
 });
 

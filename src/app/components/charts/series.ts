@@ -268,10 +268,13 @@ export function metricsOf(specs: readonly ChartSpec[]): readonly string[] {
   return specs.flatMap(({ series }) => series.flatMap(({ metrics }) => metrics));
 }
 
+const SHORT: Readonly<Record<string, string>> = { kl: "KL", gpu: "GPU", ema: "EMA", iou: "IoU" };
+
 /** A metric's name as words: "loopN/completions/mean_length" is "Mean length, loop N". */
 export function metricTitle(name: string): string {
   const [, loop, own = name] = /^loop(\d)\/(.+)$/u.exec(name) ?? [];
-  const words = sentence(own.replace(/^completions\//u, "").replace(/[/_]+/gu, " "));
+  const plain = own.replace(/^completions\//u, "").replace(/[/_]+/gu, " ");
+  const words = sentence(plain.replace(/\b(?:kl|gpu|ema|iou)\b/gu, (short) => SHORT[short] as string));
   return loop === undefined ? words : `${words}, loop ${loop}`;
 }
 
