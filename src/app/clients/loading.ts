@@ -44,24 +44,29 @@ export function followSettings(): void {
   });
 }
 
-/** Takes errors off the list when their causes go; called once. */
-export function followCauses(): void {
+/** Takes errors off the list when their causes go; called once. @returns ends it */
+export function followCauses(): () => void {
   const settleIdle = (): void => {
     if (user() === undefined) settleProblems("busy");
   };
-  useRun.subscribe((now, before) => {
-    if (now.state === before.state) return;
-    settleIdle();
-    if (now.state === "running") settleProblems("run");
-    if (["running", "stopping", "finished"].includes(now.state)) settleProblems("training");
-  });
-  useJobs.subscribe(settleIdle);
-  useTry.subscribe(() => settleProblems("adapter"));
-  useSession.subscribe((now, before) => {
-    if (now.dataInfo !== before.dataInfo && now.dataInfo !== null) settleProblems("data", "run");
-    if (now.model !== before.model && now.model !== null) settleProblems("model", "run");
-    if (now.config !== before.config) settleProblems("run");
-  });
+  const ends = [
+    useRun.subscribe((now, before) => {
+      if (now.state === before.state) return;
+      settleIdle();
+      if (now.state === "running") settleProblems("run");
+      if (["running", "stopping", "finished"].includes(now.state)) settleProblems("training");
+    }),
+    useJobs.subscribe(settleIdle),
+    useTry.subscribe(() => settleProblems("adapter")),
+    useSession.subscribe((now, before) => {
+      if (now.dataInfo !== before.dataInfo && now.dataInfo !== null) settleProblems("data", "run");
+      if (now.model !== before.model && now.model !== null) settleProblems("model", "run");
+      if (now.config !== before.config) settleProblems("run");
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
 }
 
 /** What uses the open rows or the model now: a run, paused or not, a dry run or the evaluation of a checkpoint. */

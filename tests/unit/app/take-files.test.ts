@@ -1,5 +1,5 @@
 /** Files that hold nothing, and files that fail beside each other. */
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { report } from "../../../src/app/clients/lab.ts";
 import { followCauses, openData, openDemoSet } from "../../../src/app/clients/loading.ts";
 import { IMPORT, takeFiles } from "../../../src/app/components/upload/take-files.ts";
@@ -127,7 +127,7 @@ it("an error goes when something of its kind opens, however that is opened", asy
       storedModels: () => [],
     },
   });
-  followCauses();
+  onTestFinished(followCauses());
   const listed = () => useSession.getState().problems.map(({ message }) => message);
   const take = (expected: Parameters<typeof takeFiles>[1], ...paths: string[]): void =>
     report(takeFiles(files(...paths), expected));
