@@ -156,6 +156,8 @@ describe("a folder of shards with", () => {
       ]);
     await page.getByTestId("pick-shard-files").setInputFiles([join(files.folder("text"), "good.arrow")]);
     await expect.poll(() => problems(page)).toEqual([]);
+    await page.getByRole("heading", { name: "good.arrow" }).waitFor();
+    await untilReady(page);
   });
 
   it("nothing but a table of other columns says that no row can be used, and Start says why", async () => {

@@ -138,6 +138,8 @@ describe("rows", () => {
     await show(page, { screen: "data" });
     await page.getByRole("button", { name: "Use demo shard" }).first().click();
     await expect.poll(loaded).toContain("pocket vague-model");
+    // Presets have their own numbers.
+    await show(page, { screen: "data", ...CHEAP_RUN });
     await untilReady(page);
   });
 });
