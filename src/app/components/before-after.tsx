@@ -79,12 +79,9 @@ export function BeforeAfter(props: {
       {children}
       <figure className={`grid gap-2 ${styles.rows}`} data-testid="before-after">
         <figcaption className="muted small">
-          <span className={styles.about}>
-            {last === undefined
-              ? `${counted(shown.current.length, "held-out row")}; their first answers come after step 1. `
-              : `${shown.current.length} of ${over}, evenly spread, answered without sampling at ${when}. `}
-          </span>
-          <span>{outlines}</span>
+          {last === undefined
+            ? `${counted(shown.current.length, "held-out row")}; their first answers come after step 1`
+            : `${shown.current.length} of ${over}, evenly spread, answered without sampling at ${when}. ${outlines}`}
         </figcaption>
         <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets">
           {last === undefined
