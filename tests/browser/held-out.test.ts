@@ -273,7 +273,11 @@ describe("alarms", () => {
         .getByRole("button", { name: /^Show all/ })
         .click();
       const from = events.length;
-      await alarms().first().getByRole("button").first().click();
+      await alarms()
+        .first()
+        .getByRole("button", { name: /Caption length/ })
+        .first()
+        .click();
       expect((await untilEvent(events, from, ({ type }) => type === "step")).step).toBe(5);
       await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
       await show(page, { screen: "runs" });
