@@ -113,7 +113,6 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   "reward-bench": ["rollout-tools"],
   "run-details": ["rollout-tools"],
   "data-tools": ["whole-run"],
-  "question-answer": ["try-out"],
   "data-sets": ["archives", "clips"],
   suites: ["archives", "clips", "data-sets", "exchange", "try-out"],
 };

@@ -14,6 +14,7 @@ import {
   IMAGE_PLACEHOLDER,
   type Prompt,
   plainPhrase,
+  QUESTION_WORDING,
   REFERRING_WORDING,
   REGION_CAPTION_WORDING,
   SEG_ANSWER,
@@ -22,7 +23,7 @@ import {
 } from "../text/prompt.ts";
 import { type StopRule, stopRule } from "../text/template.ts";
 import type { ImageFeatures, RegionMarks } from "./features.ts";
-import { fitCaption } from "./fit-caption.ts";
+import { contextTokens, fitCaption } from "./fit-caption.ts";
 import type { RegionMark } from "./region-marks.ts";
 
 /**
@@ -160,6 +161,47 @@ export function segmentPrompt(
     ({ ids }) => ids.length + upToSeg.length,
   );
   return { ...made, forcedIds: [...made.ids, ...upToSeg], answer: SEG_ANSWER, cut };
+}
+
+/**
+ * The prompt of a user's question. Line breaks are kept; special tokens in it are read as text.
+ * @throws LabError("bad-input") when the question leaves no room for an answer in the model's context
+ */
+export function questionPrompt(
+  model: Sa2vaModel,
+  question: string,
+  about: {
+    readonly features: ImageFeatures;
+    /** Marked regions in the order of their numbers; each covers at least one cell. */
+    readonly regions: readonly RegionCells[];
+  },
+): Prompt {
+  const { features, regions } = about;
+  const { marks } = features;
+  const drawn = marks !== undefined && regions.length > 0;
+  if (drawn && regions.length > 1) {
+    throw badInput("One region can be drawn into the picture; ask about one region at a time", "regions");
+  }
+  const regionTokenCounts = drawn ? [] : regions.map(countCells);
+  const text = drawn ? drawnQuestionWording(marks.form) : QUESTION_WORDING;
+  const { made, cut } = fitCaption(
+    model,
+    question.trim(),
+    (phrase) =>
+      buildPrompt(model.tokenizer, model.config, {
+        text,
+        phrase,
+        tiles: features.tiles,
+        grid: features.grid,
+        regionTokenCounts,
+      }),
+    ({ ids }) => ids.length,
+  );
+  if (!cut) return made;
+  throw badInput(
+    `The question leaves no room for an answer in the model's context of ${contextTokens(model)} tokens; nothing was asked`,
+    "question",
+  );
 }
 
 export function answerRule(model: Sa2vaModel): StopRule {

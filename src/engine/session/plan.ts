@@ -283,7 +283,7 @@ function warningsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice):
   if (device.report.software) warnings.push("This is a software adapter: correct, but many times slower than a GPU");
   if (config.numGenerations === 2)
     warnings.push(
-      "With two rollouts per group, every advantage is ±0.71, whatever the difference in reward, unless it is as small as advantageEps",
+      "With two rollouts per group, every advantage is ±0.71, for large and small differences in reward; only those near Advantage ε give less",
     );
   if (config.topK > 0 || config.topP < 1 || config.minP > 0 || config.repetitionPenalty !== 1) {
     warnings.push("Truncated or penalised sampling makes the rollouts off-policy");

@@ -1,4 +1,4 @@
-/** Starts a fork in the trainer; the page's form does without its engine. */
+/** Starts forks in the trainer. What the page's form needs is in fork.ts, which loads no code for a GPU. */
 import type { Lab, StartedRun } from "../../engine/rl/run/lab.ts";
 import { type PreparedRun, prepareStored } from "../../engine/rl/run/start/prepare-run.ts";
 import { rowsOfSameRun, runId } from "../../engine/rl/run/start/run-facts.ts";

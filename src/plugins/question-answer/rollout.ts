@@ -7,7 +7,7 @@ import type { TrainingRow } from "../../engine/data/training-row.ts";
 import { LabError } from "../../engine/errors.ts";
 import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
 import type { ImageFeatures } from "../../engine/policy/features.ts";
-import { type CaptionPrompt, type RegionCells, rowCells } from "../../engine/policy/prompts.ts";
+import { type CaptionPrompt, questionPrompt, type RegionCells, rowCells } from "../../engine/policy/prompts.ts";
 import { rewardPlan } from "../../engine/rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../engine/rewards/term.ts";
 import { type Loop, REGION_ROWS } from "../../engine/rl/loops/loop.ts";
@@ -25,7 +25,6 @@ import {
 import type { Group, LoopRollouts } from "../../engine/rl/step/group.ts";
 import type { EvaluateLoop } from "../../engine/rl/step/held-out.ts";
 import { type Step, withFeatures } from "../../engine/rl/step/step.ts";
-import { questionPrompt } from "../try-out/question-prompt.ts";
 import { QUESTION_ANSWER } from "./index.ts";
 
 const { id: LOOP } = QUESTION_ANSWER;

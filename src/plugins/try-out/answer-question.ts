@@ -9,10 +9,9 @@ import type { FoundMask } from "../../engine/model/sam2/postprocess.ts";
 import { freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
 import { disposeFeatures, type FeatureCache, shownFeatures, type TowerPart } from "../../engine/policy/features.ts";
 import { describePictures, findInPictures } from "../../engine/policy/partner.ts";
-import { countCells, regionCells } from "../../engine/policy/prompts.ts";
+import { countCells, questionPrompt, regionCells } from "../../engine/policy/prompts.ts";
 import type { Outside, Session } from "../../engine/session/session.ts";
 import { answerFreely } from "./free-answer.ts";
-import { questionPrompt } from "./question-prompt.ts";
 import { type TryWeights, type WeightSource, weightsOf } from "./weights.ts";
 
 export type TryTask =

@@ -268,6 +268,7 @@ export function metricsOf(specs: readonly ChartSpec[]): readonly string[] {
   return specs.flatMap(({ series }) => series.flatMap(({ metrics }) => metrics));
 }
 
+/** Abbreviations as they are written. */
 const SHORT: Readonly<Record<string, string>> = { kl: "KL", gpu: "GPU", ema: "EMA", iou: "IoU" };
 
 /** A metric's name as words: "loopN/completions/mean_length" is "Mean length, loop N". */

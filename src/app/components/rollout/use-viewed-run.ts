@@ -73,7 +73,7 @@ export function useViewedRun(): ViewedRun | null {
   const starting = useRun((run) => run.state === "starting" && run.runId === null);
   const continues = useRun((run) => run.continues);
   const runId = asked ?? liveId ?? held[0] ?? (starting ? continues : stored) ?? null;
-  // An address may name a run like a property of every object.
+  // An address may ask for a run named "constructor".
   const elsewhere = useSession(({ elsewhere: all }) =>
     Object.hasOwn(all, runId ?? "") ? all[runId ?? ""] : undefined,
   );

@@ -174,7 +174,7 @@ export const SAMPLING_SETTINGS = inGroup("sampling", {
     healthy: [4, 8],
     unit: "rollouts",
     trl: true,
-    help: "Rollouts per prompt. Use 4 or more: with 2, every advantage is ±0.71, whatever the difference in reward, unless it is as small as advantageEps",
+    help: "Rollouts per prompt. Use 4 or more: with 2, every advantage is ±0.71, for large and small differences in reward; only those near Advantage ε give less",
     main: true,
   }),
   temperature: float("Temperature", 1, [0.05, 5, 0.05], {
